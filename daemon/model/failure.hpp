@@ -1,0 +1,24 @@
+// A failure of an engine with its name, its evidence and what to do. The catalogue is in daemon/engine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/units.hpp"
+
+namespace k3d {
+
+struct Failure {
+  std::string code;  ///< one of the catalogue's, such as model_truncated
+  std::string title, detail, advice;
+  std::string profile;
+  std::string operation_id;
+  std::uint64_t attempt = 0;
+  std::optional<int> exit_code;
+  bool retryable = false;
+  std::vector<std::string> log_excerpt;  ///< the last lines that matter, at most 20
+  WallTime at{};
+};
+
+}  // namespace k3d

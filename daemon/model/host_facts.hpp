@@ -1,0 +1,21 @@
+// Facts of this host that a launch needs. Unknown is nothing, never a guess.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/units.hpp"
+
+namespace k3d {
+
+struct HostFacts {
+  int physical_cores = 1;
+  std::optional<Bytes> ram_bytes;
+  unsigned uid = 0, gid = 0;
+  std::string boot_id;
+  std::vector<std::string> gpu_uuids;  ///< by PCI order, so by index; empty if there is no driver
+};
+
+}  // namespace k3d

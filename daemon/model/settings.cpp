@@ -1,0 +1,28 @@
+#include "daemon/model/settings.hpp"
+
+#include <algorithm>
+
+namespace k3d {
+
+const Profile* Settings::find_profile(const std::string& name) const {
+  for (const Profile& profile : profiles) {
+    if (profile.name == name) return &profile;
+  }
+  return nullptr;
+}
+
+std::string image_tag(const Settings& settings, const Profile& profile) {
+  if (!profile.image.empty()) return profile.image;
+  const auto found = settings.sources.find(profile.source);
+  if (found == settings.sources.end()) return {};
+  const Source& source = found->second;
+  const std::string version = source.kind == SourceKind::debian ? "latest" : source.commit.substr(0, 12);
+  return "k3d-engine-" + source.name + ":" + version;
+}
+
+bool answers_to(const Profile& profile, const std::string& name) {
+  return name == profile.name || name == profile.model ||
+         std::find(profile.aliases.begin(), profile.aliases.end(), name) != profile.aliases.end();
+}
+
+}  // namespace k3d

@@ -1,0 +1,136 @@
+// What the configuration says, as plain values with every default filled in. Decoded by config/.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/units.hpp"
+
+namespace k3d {
+
+struct ControlSettings {
+  std::vector<std::string> listen{"unix:/run/k3d/control.sock", "127.0.0.1:7300"};
+  std::string group;  ///< group of the unix socket; empty: the daemon's own
+  std::filesystem::path token_file;
+  std::filesystem::path read_token_file;  ///< empty: none
+  std::vector<std::string> allowed_hosts;
+};
+
+enum class Expose { inference, all };
+
+struct ProxySettings {
+  std::vector<std::string> listen{"auto:8000"};
+  Expose expose = Expose::inference;
+  std::filesystem::path api_keys_file;  ///< empty: none
+  Bytes max_body_bytes = 256 * kMiB;
+  std::vector<std::string> cors_origins;
+};
+
+struct DockerSettings {
+  std::string host = "unix:///var/run/docker.sock";
+  std::filesystem::path tls_ca, tls_cert, tls_key;
+};
+
+struct HubSettings {
+  std::string endpoint = "https://huggingface.co";
+  std::filesystem::path cache = "/data/hf/hub";
+  std::filesystem::path token_file;
+  int connections = 8;
+  std::filesystem::path ca_file;
+};
+
+enum class SourceKind { git, debian };
+
+/// Where an engine image comes from.
+struct Source {
+  std::string name;
+  SourceKind kind = SourceKind::git;
+  std::string repo, ref, commit;
+  bool vision = false;
+  std::vector<std::string> patches;
+  std::string cuda_architectures = "auto";
+};
+
+/// A model of the hub (`repo`) or a file of this host (`path`); exactly one is set.
+struct Model {
+  std::string name;
+  std::string repo, revision, mmproj, tokenizer;
+  std::filesystem::path local;  ///< folder of quants made here, searched first; may be empty
+  std::filesystem::path path;   ///< first shard
+};
+
+enum class PlacementMode { fit, n_cpu_moe, override_tensors };
+
+struct Placement {
+  PlacementMode mode = PlacementMode::fit;
+  std::vector<int> fit_target_mib;     ///< one for all or one per GPU; empty: auto
+  std::optional<int> n_cpu_moe;        ///< set in mode n_cpu_moe
+  std::vector<double> tensor_split;    ///< empty: auto
+  std::vector<std::string> tensors;    ///< "REGEX=DEVICE", mode override_tensors
+};
+
+enum class GpuChoice { all, none, listed };
+
+struct Gpus {
+  GpuChoice choice = GpuChoice::all;
+  std::vector<std::string> listed;  ///< indexes or UUIDs
+};
+
+enum class WhileLoading { reject, hold };
+enum class OnFailure { rollback, stay_down };
+
+struct Profile {
+  std::string name;
+  std::string model, quant;
+  std::string source;  ///< or
+  std::string image;   ///< exactly one is set
+  Gpus gpus;
+  Placement placement;
+  int context = 131072;  ///< tokens, total over the slots
+  int slots = 8;
+  std::optional<int> batch, ubatch;  ///< nothing: by placement
+  std::map<std::string, std::string> env;
+  std::vector<std::string> extra_args;
+  std::vector<std::string> aliases;
+  WhileLoading while_loading = WhileLoading::reject;
+  seconds hold{300};
+  OnFailure on_failure = OnFailure::rollback;
+  seconds drain{900};
+  seconds stall{600};
+  bool allow_unproven = false;
+  std::string cache_type = "f16";
+  std::optional<int> threads;          ///< nothing: physical cores
+  std::optional<Bytes> cache_ram;      ///< nothing: by RAM
+  std::optional<int> ctx_checkpoints;  ///< nothing: by RAM and slots
+};
+
+enum class OnExit { leave, stop };
+
+struct Settings {
+  std::filesystem::path file;  ///< where it was read from
+  std::string instance = "default";
+  OnExit on_exit = OnExit::leave;
+  seconds exit_drain{30};
+  std::filesystem::path state = "/var/lib/k3d";
+  ControlSettings control;
+  ProxySettings proxy;
+  DockerSettings docker;
+  HubSettings hub;
+  std::map<std::string, Source> sources;
+  std::map<std::string, Model> models;
+  std::vector<Profile> profiles;  ///< in the order of the file
+
+  [[nodiscard]] const Profile* find_profile(const std::string& name) const;
+};
+
+/// The tag an engine image has: `image`, or k3d-engine-SOURCE:COMMIT12, or k3d-engine-debian:latest.
+std::string image_tag(const Settings& settings, const Profile& profile);
+
+/// Whether `profile` answers to `name`: its own name, its model's key or one of its aliases.
+bool answers_to(const Profile& profile, const std::string& name);
+
+}  // namespace k3d

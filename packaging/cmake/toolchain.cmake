@@ -1,0 +1,22 @@
+# Refuses compilers that are known to build a wrong k3d.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR
+    "g++ ${CMAKE_CXX_COMPILER_VERSION} miscompiles co_await with some temporaries (double free, no warning). "
+    "Use clang 19 (-DCMAKE_CXX_COMPILER=clang++-19) or GCC 14 or newer.")
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
+  message(FATAL_ERROR "clang ${CMAKE_CXX_COMPILER_VERSION} is too old for k3d: use clang 19 or newer.")
+endif()
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+endif()
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  find_program(LLD NAMES ld.lld-19 ld.lld)
+  if(LLD)
+    add_link_options(--ld-path=${LLD})
+  endif()
+endif()
