@@ -222,8 +222,7 @@ def main() -> None:
     tensors = list(all_tensors(a))
     total = 0
     for t in tensors:
-        size = int(np.prod(quant_shape_to_byte_shape(t.shape, t.kind), dtype=np.int64)) \
-            if t.kind not in (F32,) else 4 * int(np.prod(t.shape, dtype=np.int64))
+        size = int(np.prod(quant_shape_to_byte_shape(t.shape, t.kind), dtype=np.int64))
         total += size
         w.add_tensor_info(t.name, t.shape, np.dtype(np.float32), size, raw_dtype=t.kind)
     w.write_header_to_file()
@@ -234,7 +233,7 @@ def main() -> None:
         values = t.fill(rng, t.shape)
         w.write_tensor_data(values if t.kind == F32 else quantize(values, t.kind))
     w.close()
-    print(f"{a.out}: {len(tensors)} tensors, {total} bytes of weights")
+    print(f"{len(tensors)} tensors, {total} bytes of weights")
 
 
 if __name__ == "__main__":

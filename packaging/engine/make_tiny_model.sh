@@ -12,7 +12,7 @@ Prints the path to give to llama-server: the file or the first shard.
 
   make_tiny_model.sh tiny.gguf                                       19 MB, loads in under a second
   make_tiny_model.sh big.gguf --layers 10 --experts 64 --ff 1024 --latent 512 --embd 256    3.7 GB
-  make_tiny_model.sh split/tiny.gguf --split-max-tensors 45          five shards
+  make_tiny_model.sh split/tiny.gguf --split-max-tensors 60          five shards
 
 K3D_ENGINE_IMAGE names the image (k3d-engine-debian:latest; packaging/engine/make_demo_image.sh makes it).
 The folder of OUT must be one that the Docker Engine at $DOCKER_HOST sees under the same path.
@@ -62,8 +62,7 @@ work=$(mktemp -d "$folder/.$name.XXXXXX")
 trap 'rm -rf -- "$work"' EXIT
 maker --volume "$work:$work" -- "$work/$name.gguf" "$@" >&2
 # The first shard comes last: whoever sees it sees the set.
-for file in $(printf '%s\n' "$work"/*.gguf | sort -r); do
-  chmod 0644 "$file"
-  mv -n "$file" "$folder/"
-done
+files=("$work"/*.gguf)
+chmod 0644 "${files[@]}"
+for ((i = ${#files[@]} - 1; i >= 0; i--)); do mv -n "${files[i]}" "$folder/"; done
 found "$@" || die "the maker wrote no file"
