@@ -67,7 +67,7 @@ TEST(WithDeadline, a_slow_task_is_cancelled_and_a_fast_one_answers) {
   loop.run();
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::timed_out);
-  EXPECT_EQ(early, Result<int>(7));
+  EXPECT_EQ(early.value(), 7);
 }
 
 TEST(Mailbox, gives_events_in_order_and_nothing_at_the_deadline) {
