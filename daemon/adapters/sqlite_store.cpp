@@ -1,0 +1,208 @@
+#include "daemon/adapters/sqlite_store.hpp"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "daemon/base/files.hpp"
+#include "daemon/base/log.hpp"
+
+namespace k3d::adapters {
+namespace {
+
+constexpr int kSchema = 1;
+constexpr const char* kTables =
+    "CREATE TABLE IF NOT EXISTS kept(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS operations(id TEXT PRIMARY KEY, created_at TEXT NOT NULL, body TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS operations_by_time ON operations(created_at DESC);";
+
+struct CloseDatabase {
+  void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+Error database_error(sqlite3* db, const std::string& what) {
+  const int code = sqlite3_extended_errcode(db);
+  const bool full = (code & 0xff) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC;
+  Error error{full ? Code::disk_full : Code::io_failed, "the state can't be " + what, {}, sqlite3_errmsg(db)};
+  error.hint = full ? "free space on the file system of the state folder" : "check the state folder's file system";
+  return error;
+}
+
+class SqliteStore : public Store {
+ public:
+  SqliteStore(Database db, OperationCodec codec) : db_(std::move(db)), codec_(std::move(codec)) {}
+
+  Status save_desired(const std::string& profile) override { return put("desired", profile); }
+
+  Result<std::string> load_desired() override {
+    const auto value = get("desired");
+    if (!value) return fail(value.error());
+    return value->value_or("");
+  }
+
+  Result<std::uint64_t> next_attempt() override {
+    const auto last = get("attempt");
+    if (!last) return fail(last.error());
+    const std::uint64_t next = std::strtoull(last->value_or("0").c_str(), nullptr, 10) + 1;
+    if (Status saved = put("attempt", std::to_string(next)); !saved) return fail(saved.error());
+    return next;
+  }
+
+  Status save_operation(const Operation& operation) override {
+    Status saved = run("INSERT INTO operations VALUES(?1, ?2, ?3) ON CONFLICT(id) DO UPDATE SET body = ?3",
+                       {operation.id.value, format_time(operation.created_at), codec_.encode(operation)});
+    if (!saved || !operation.ended()) return saved;
+    return run("DELETE FROM operations WHERE id NOT IN (SELECT id FROM operations ORDER BY created_at DESC LIMIT 1000)",
+               {});
+  }
+
+  Result<std::vector<Operation>> load_operations(int limit) override {
+    auto rows = column("SELECT body FROM operations ORDER BY created_at DESC LIMIT ?1", {std::to_string(limit)});
+    if (!rows) return fail(rows.error());
+    std::vector<Operation> operations;
+    for (const std::string& row : *rows) {
+      Result<Operation> operation = codec_.decode(row);
+      if (operation) {
+        operations.push_back(std::move(*operation));
+      } else {
+        log::warning("an operation of the state can't be read and is left out", {{"cause", operation.error().message}});
+      }
+    }
+    return operations;
+  }
+
+  Status put(const std::string& key, const std::string& value) override {
+    return run("INSERT INTO kept VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = ?2", {key, value});
+  }
+
+  Result<std::optional<std::string>> get(const std::string& key) override {
+    auto rows = column("SELECT value FROM kept WHERE key = ?1", {key});
+    if (!rows) return fail(rows.error());
+    if (rows->empty()) return std::optional<std::string>();
+    return std::optional<std::string>(std::move(rows->front()));
+  }
+
+ private:
+  Result<Statement> prepare(const char* sql, const std::vector<std::string>& arguments) {
+    sqlite3_stmt* raw = nullptr;
+    if (sqlite3_prepare_v2(db_.get(), sql, -1, &raw, nullptr) != SQLITE_OK) {
+      return fail(database_error(db_.get(), "read"));
+    }
+    Statement statement(raw);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      // SQLITE_STATIC: the arguments outlive the statement, which its caller steps and drops at once.
+      sqlite3_bind_text(statement.get(), static_cast<int>(i) + 1, arguments[i].data(),
+                        static_cast<int>(arguments[i].size()), nullptr);
+    }
+    return statement;
+  }
+
+  Status run(const char* sql, const std::vector<std::string>& arguments) {
+    Result<Statement> statement = prepare(sql, arguments);
+    if (!statement) return fail(statement.error());
+    if (sqlite3_step(statement->get()) != SQLITE_DONE) return fail(database_error(db_.get(), "written"));
+    return {};
+  }
+
+  Result<std::vector<std::string>> column(const char* sql, const std::vector<std::string>& arguments) {
+    Result<Statement> statement = prepare(sql, arguments);
+    if (!statement) return fail(statement.error());
+    std::vector<std::string> rows;
+    int rc = SQLITE_ROW;
+    while ((rc = sqlite3_step(statement->get())) == SQLITE_ROW) {
+      const void* text = sqlite3_column_blob(statement->get(), 0);
+      const int size = sqlite3_column_bytes(statement->get(), 0);
+      rows.emplace_back(static_cast<const char*>(text), static_cast<std::size_t>(size));
+    }
+    if (rc != SQLITE_DONE) return fail(database_error(db_.get(), "read"));
+    return rows;
+  }
+
+  Database db_;
+  OperationCodec codec_;
+};
+
+class UnusableStore : public Store {
+ public:
+  explicit UnusableStore(Error why) : why_(std::move(why)) {}
+  Status save_desired(const std::string&) override { return fail(why_); }
+  Result<std::string> load_desired() override { return std::string(); }
+  Result<std::uint64_t> next_attempt() override { return fail(why_); }
+  Status save_operation(const Operation&) override { return fail(why_); }
+  Result<std::vector<Operation>> load_operations(int) override { return std::vector<Operation>(); }
+  Status put(const std::string&, const std::string&) override { return fail(why_); }
+  Result<std::optional<std::string>> get(const std::string&) override { return std::optional<std::string>(); }
+
+ private:
+  Error why_;
+};
+
+Status execute(sqlite3* db, const char* sql) {
+  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return fail(database_error(db, "opened"));
+}
+
+Result<int> schema_of(sqlite3* db) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &raw, nullptr) != SQLITE_OK) {
+    return fail(database_error(db, "read"));
+  }
+  const Statement statement(raw);
+  if (sqlite3_step(statement.get()) != SQLITE_ROW) return fail(database_error(db, "read"));
+  return sqlite3_column_int(statement.get(), 0);
+}
+
+Result<Database> open_database(const std::filesystem::path& file) {
+  sqlite3* raw = nullptr;
+  const int rc = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Database db(raw);
+  if (rc != SQLITE_OK) return fail(database_error(db.get(), "opened"));
+  sqlite3_busy_timeout(db.get(), 2000);
+  const Result<int> schema = schema_of(db.get());
+  if (!schema) return fail(schema.error());
+  if (*schema > kSchema) {
+    return fail(Code::state_unusable, file.string() + " was written by a newer k3d", "use that version, or another state");
+  }
+  for (const char* sql : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", kTables, "PRAGMA user_version=1",
+                          "PRAGMA quick_check"}) {
+    if (Status done = execute(db.get(), sql); !done) return fail(done.error());
+  }
+  ::chmod(file.c_str(), 0600);
+  return db;
+}
+
+bool is_damage(const Error& error) {
+  return error.code == Code::io_failed && (error.cause.find("not a database") != std::string::npos ||
+                                           error.cause.find("malformed") != std::string::npos);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec) {
+  if (Status made = make_folder(state); !made) return fail(made.error());
+  const std::filesystem::path file = state / "k3d.db";
+  Result<Database> db = open_database(file);
+  if (!db && is_damage(db.error())) {
+    const auto now = std::chrono::system_clock::now();
+    const std::filesystem::path aside =
+        file.string() + ".corrupt-" + std::to_string(std::chrono::duration_cast<seconds>(now.time_since_epoch()).count());
+    std::error_code ec;
+    std::filesystem::rename(file, aside, ec);
+    for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(file.string() + suffix, ec);
+    log::error("the state database was damaged; a new one is begun", {{"kept_as", aside.string()}});
+    db = open_database(file);
+  }
+  if (!db) return fail(db.error());
+  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(std::move(*db), std::move(codec)));
+}
+
+std::unique_ptr<Store> unusable_store(Error why) { return std::make_unique<UnusableStore>(std::move(why)); }
+
+}  // namespace k3d::adapters

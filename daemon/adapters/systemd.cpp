@@ -1,0 +1,34 @@
+#include "daemon/adapters/systemd.hpp"
+
+#include <systemd/sd-daemon.h>
+
+#include <cstdint>
+
+namespace k3d::adapters {
+namespace {
+
+class SystemdNotifier : public Notifier {
+ public:
+  void ready() override { sd_notify(0, "READY=1"); }
+  void stopping() override { sd_notify(0, "STOPPING=1"); }
+  void status(const std::string& line) override { sd_notify(0, ("STATUS=" + line).c_str()); }
+  void watchdog() override { sd_notify(0, "WATCHDOG=1"); }
+};
+
+}  // namespace
+
+std::unique_ptr<Notifier> systemd_notifier() { return std::make_unique<SystemdNotifier>(); }
+
+std::vector<int> passed_sockets() {
+  std::vector<int> sockets;
+  const int count = sd_listen_fds(1);
+  for (int i = 0; i < count; ++i) sockets.push_back(SD_LISTEN_FDS_START + i);
+  return sockets;
+}
+
+unsigned watchdog_milliseconds() {
+  std::uint64_t micros = 0;
+  return sd_watchdog_enabled(0, &micros) > 0 ? static_cast<unsigned>(micros / 2000) : 0;
+}
+
+}  // namespace k3d::adapters
