@@ -65,9 +65,23 @@ const Row& row(Code code) {
 
 }  // namespace
 
-std::string_view to_string(Code code) { return row(code).name; }
-unsigned http_status(Code code) { return row(code).status; }
-std::string_view title(Code code) { return row(code).title; }
+std::string_view to_string(Code code) {
+  return row(code).name;
+}
+
+std::optional<Code> parse_code(std::string_view text) {
+  for (const Row& r : kRows) {
+    if (r.name == text) return r.code;
+  }
+  return std::nullopt;
+}
+
+unsigned http_status(Code code) {
+  return row(code).status;
+}
+std::string_view title(Code code) {
+  return row(code).title;
+}
 
 std::string Error::text() const {
   std::string out = message;

@@ -2,6 +2,7 @@
 // Not here: the catalogue of engine failures (daemon/engine), which is data.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,6 +59,8 @@ enum class Code {
 
 /// The stable, documented spelling, as in `urn:k3d:problem:CODE`.
 std::string_view to_string(Code code);
+/// The code of that spelling, or nothing.
+std::optional<Code> parse_code(std::string_view text);
 
 /// The HTTP status of a problem with this code.
 unsigned http_status(Code code);

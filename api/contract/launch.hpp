@@ -1,0 +1,25 @@
+// What an activation would start: the answer to dry_run, with the launch also as the `docker run` line a person knows.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/model/launch.hpp"
+
+namespace k3d::api {
+
+using Json = nlohmann::ordered_json;
+
+/// The same container as a command, one argument an element, unquoted. For people: k3d itself asks Docker's API.
+std::vector<std::string> docker_run(const LaunchSpec& spec);
+
+/// {"profile", "image", "image_id", "argv", "weight_bytes", "docker_run"}.
+Json launch_object(const Launch& launch);
+
+/// Answer of an activation with dry_run: {"profile", "plan", "load_seconds", "streams_to_drain", "launch"}.
+std::string dry_run_json(const Launch& launch, const std::optional<double>& load_seconds,
+                         std::uint64_t streams_to_drain);
+
+}  // namespace k3d::api

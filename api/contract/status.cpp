@@ -1,0 +1,128 @@
+#include "api/contract/status.hpp"
+
+#include "api/contract/values.hpp"
+#include "daemon/base/json.hpp"
+
+namespace k3d::api {
+namespace {
+
+/// How many ended operations a status names beside the running ones: enough to see how the last ones went.
+constexpr std::size_t kEndedOperations = 10;
+
+Json engine_object(const EngineView& engine) {
+  Json out = Json::object();
+  out["container_id"] = text_or_null(engine.container_id.value);
+  out["container_name"] = text_or_null(engine.container_name);
+  out["attempt"] = engine.attempt;
+  out["image"] = text_or_null(engine.image);
+  out["argv"] = Json(engine.argv);
+  out["started_at"] = time_or_null(engine.started_at);
+  out["ready_at"] = time_or_null(engine.ready_at);
+  out["restarts"] = engine.restarts;
+  out["adopted"] = engine.adopted;
+  out["spec_matches"] = engine.spec_matches;
+  Json planned = Json::object();
+  planned["devices"] = Json::array();
+  planned["cpu_expert_layers"] = 0;
+  out["planned"] = std::move(planned);
+  out["measured"] = nullptr;
+  return out;
+}
+
+Json load_object(const LoadView& load) {
+  Json out = Json::object();
+  out["done_bytes"] = load.done_bytes;
+  out["total_bytes"] = load.total_bytes;
+  out["fraction"] = load.fraction;
+  out["eta_seconds"] = number_or_null(load.eta_seconds);
+  return out;
+}
+
+Json proxy_object(const ProxyView& proxy) {
+  Json out = Json::object();
+  out["listen"] = Json(proxy.listen);
+  out["in_flight"] = proxy.in_flight;
+  out["queued"] = proxy.queued;
+  out["oldest_wait_seconds"] = number_or_null(proxy.oldest_wait_seconds);
+  return out;
+}
+
+/// All that go on and the newest that ended, in the snapshot's order.
+Json brief_operations(const std::vector<Operation>& operations) {
+  Json out = Json::array();
+  std::size_t ended = 0;
+  for (const Operation& operation : operations) {
+    if (operation.ended() && ++ended > kEndedOperations) continue;
+    Json brief = Json::object();
+    brief["id"] = operation.id.value;
+    brief["kind"] = to_string(operation.kind);
+    brief["state"] = to_string(operation.state);
+    out.push_back(std::move(brief));
+  }
+  return out;
+}
+
+}  // namespace
+
+Json failure_object(const Failure& failure) {
+  Json out = Json::object();
+  out["code"] = failure.code;
+  out["title"] = text_or_null(failure.title);
+  out["detail"] = text_or_null(failure.detail);
+  out["advice"] = text_or_null(failure.advice);
+  out["remedy"] = nullptr;
+  out["profile"] = text_or_null(failure.profile);
+  out["operation_id"] = text_or_null(failure.operation_id);
+  out["attempt"] = failure.attempt == 0 ? Json(nullptr) : Json(failure.attempt);
+  out["exit_code"] = number_or_null(failure.exit_code);
+  out["retryable"] = failure.retryable;
+  out["log_excerpt"] = Json(failure.log_excerpt);
+  out["at"] = time_or_null(failure.at);
+  return out;
+}
+
+std::string failure_json(const Failure& failure) {
+  return dump_json(failure_object(failure));
+}
+
+Json condition_object(const Condition& condition) {
+  Json out = Json::object();
+  out["code"] = condition.code;
+  out["severity"] = to_string(condition.severity);
+  out["since"] = time_or_null(condition.since);
+  out["title"] = text_or_null(condition.title);
+  out["detail"] = text_or_null(condition.detail);
+  out["advice"] = text_or_null(condition.advice);
+  return out;
+}
+
+std::string status_json(const Snapshot& snapshot) {
+  Json out = Json::object();
+  out["revision"] = snapshot.revision;
+  out["version"] = snapshot.version;
+  out["instance"] = snapshot.instance;
+  out["phase"] = to_string(snapshot.phase);
+  out["phase_since"] = time_or_null(snapshot.phase_since);
+  out["active_profile"] = text_or_null(snapshot.active_profile);
+  out["target_profile"] = text_or_null(snapshot.target_profile);
+  out["held_by"] = nullptr;
+  out["engine"] = snapshot.engine ? engine_object(*snapshot.engine) : Json(nullptr);
+  out["load"] = load_object(snapshot.load);
+  out["backoff"] = nullptr;
+  out["last_failure"] = snapshot.last_failure ? failure_object(*snapshot.last_failure) : Json(nullptr);
+  out["conditions"] = Json::array();
+  for (const Condition& condition : snapshot.conditions) out["conditions"].push_back(condition_object(condition));
+  out["gpus"] = Json::array();
+  out["proxy"] = proxy_object(snapshot.proxy);
+  out["operations"] = brief_operations(snapshot.operations);
+  return dump_json(out);
+}
+
+std::string log_event_json(std::uint64_t attempt, std::string_view line) {
+  Json out = Json::object();
+  out["attempt"] = attempt;
+  out["line"] = std::string(line);
+  return dump_json(out);
+}
+
+}  // namespace k3d::api
