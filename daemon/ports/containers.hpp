@@ -110,6 +110,8 @@ class Containers {
   virtual Task<Result<bool>> has_file(ContainerId id, std::string path) = 0;
   virtual std::unique_ptr<LogStream> logs(ContainerId id, LogRequest request) = 0;
   virtual Task<Result<std::unique_ptr<EventStream>>> events(std::string label) = 0;
+  /// Whether `start` failed because this host won't lift the memlock limit: then a start without asking for it works.
+  [[nodiscard]] virtual bool is_memlock_refusal(const Error& error) const = 0;
   /// The JSON body that `create` would send: for dry runs and tests.
   [[nodiscard]] virtual std::string create_body(const LaunchSpec& spec) const = 0;
 };
