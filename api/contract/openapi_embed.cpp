@@ -27,14 +27,18 @@ Json scalar(const YAML::Node& node) {
   return text;
 }
 
+[[noreturn]] void refuse(const YAML::Node& key, const std::string& why) {
+  throw std::runtime_error("line " + std::to_string(key.Mark().line + 1) + ": \"" + key.Scalar() + "\" " + why);
+}
+
 Json convert(const YAML::Node& node) {
   if (node.IsMap()) {
     Json out = Json::object();
     for (const auto& entry : node) {
       const std::string& key = entry.first.Scalar();
-      if (out.contains(key)) {
-        throw std::runtime_error("line " + std::to_string(entry.first.Mark().line + 1) + ": second \"" + key + "\"");
-      }
+      if (out.contains(key)) refuse(entry.first, "is there twice");
+      // What an unquoted comma in {description: this, and that} leaves behind.
+      if (entry.second.IsNull()) refuse(entry.first, "has no value: quote a text that has a comma in it");
       out[key] = convert(entry.second);
     }
     return out;
