@@ -34,12 +34,17 @@ std::filesystem::path attempt_folder(const std::filesystem::path& state, std::ui
   return state / "attempts" / std::to_string(attempt);
 }
 
-Status prepare_folder(const std::filesystem::path& folder) {
+Status prepare_folder(const std::filesystem::path& folder, const std::string& key) {
   if (Status made = make_folder(folder); !made) return made;
   const std::filesystem::path socket = folder / "engine.sock";
   if (::unlink(socket.c_str()) != 0 && errno != ENOENT) return fail(file_error("remove", socket, errno));
+  if (!key.empty()) {
+    if (Status kept = write_file(folder / "key", key, 0600); !kept) return kept;
+  }
   return write_file(folder / "engine.log", "", 0600);
 }
+
+std::string kept_key(const std::filesystem::path& folder) { return read_file(folder / "key", 4 * kKiB).value_or(""); }
 
 std::vector<std::uint64_t> kept_attempts(const std::filesystem::path& state) {
   std::vector<std::uint64_t> attempts;
@@ -82,6 +87,14 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 Bytes log_length(const std::filesystem::path& log) {
   struct stat st{};
   return ::stat(log.c_str(), &st) == 0 ? static_cast<Bytes>(st.st_size) : 0;
+}
+
+void append_line(const std::filesystem::path& log, std::string line) {
+  const int fd = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  line += '\n';
+  [[maybe_unused]] const ssize_t n = ::write(fd, line.data(), line.size());
+  ::close(fd);
 }
 
 void bound_log(const std::filesystem::path& log, Bytes limit) {

@@ -14,8 +14,12 @@ namespace k3d::lifecycle {
 /// STATE/attempts/N.
 std::filesystem::path attempt_folder(const std::filesystem::path& state, std::uint64_t attempt);
 
-/// Makes the folder and an empty log, and removes a socket file that an engine left: it outlives every stop.
-Status prepare_folder(const std::filesystem::path& folder);
+/// Makes the folder and an empty log, keeps `key` (if any) in a file of its own, and removes a socket file that an
+/// engine left: it outlives every stop.
+Status prepare_folder(const std::filesystem::path& folder, const std::string& key);
+
+/// The key kept there; empty if there is none.
+std::string kept_key(const std::filesystem::path& folder);
 
 /// The attempts that have a folder, newest first.
 std::vector<std::uint64_t> kept_attempts(const std::filesystem::path& state);
@@ -28,6 +32,9 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 
 /// How far the log has grown since its beginning, in bytes; 0 if there is none.
 Bytes log_length(const std::filesystem::path& log);
+
+/// For a log that comes through Docker: adds `line` and a newline.
+void append_line(const std::filesystem::path& log, std::string line);
 
 /// Gives back the disk space of everything but the newest half of `limit` once the log takes more than `limit`.
 /// Offsets stay: the engine goes on appending, readers go on where they were.

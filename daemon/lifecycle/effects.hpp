@@ -1,0 +1,65 @@
+// Performs what `step` asks for, against the ports, and posts what came of it back to the supervisor.
+// Decides nothing about the lifecycle.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <map>
+#include <memory>
+
+#include "daemon/base/async/task_group.hpp"
+#include "daemon/lifecycle/launch_plan.hpp"
+#include "daemon/model/instance.hpp"
+
+namespace k3d::lifecycle {
+
+class Supervisor;
+
+class Effects {
+ public:
+  explicit Effects(Supervisor& owner);
+  ~Effects();
+
+  void perform(const Effect& effect);
+  /// The launch of a profile as of now. Attempt 0: a dry run.
+  Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt);
+  /// Finds the containers of this instance as soon as Docker answers: adopts the one that runs, removes the rest.
+  Task<void> reconcile();
+  /// Keeps the conditions about Docker true from now on.
+  void watch_docker();
+  void cancel();
+  Task<void> join();
+
+ private:
+  void begin(std::unique_ptr<TaskGroup>& slot, Task<void> task);
+  void retire(std::unique_ptr<TaskGroup> group);
+  void post(Event event);
+
+  Task<void> prepare(Target target);
+  Task<void> drain(Engine engine, bool force);
+  Task<void> start(Launch launch);
+  Task<Result<Engine>> create_and_start(Launch launch);
+  Task<Status> clear_the_way(std::string keep);
+  Task<Result<ContainerId>> create(LaunchSpec spec);
+  Task<void> stop(Engine engine);
+  Task<Status> stop_container(ContainerId container);
+  Task<void> discard(Engine engine);
+  Task<void> watch(Engine engine, bool loading);
+  Task<void> await_end(Engine engine);
+  Task<void> collect_log(Engine engine);
+  Task<void> poll_health(Engine engine);
+  Task<void> watch_load(Engine engine);
+  Task<void> bound_log_of(Engine engine);
+  Task<void> probe(Engine engine);
+  Task<void> docker_health();
+  Failure judge(const Engine& engine, const ContainerInfo& ended, Phase phase) const;
+
+  Supervisor& owner_;
+  LaunchPlanner planner_;
+  TaskGroup tasks_;                          ///< stops, discards, retirements: never cancelled half-way
+  std::unique_ptr<TaskGroup> preparing_;     ///< the one Prepare or Start under way
+  std::unique_ptr<TaskGroup> draining_;
+  std::unique_ptr<TaskGroup> watching_;      ///< the watchers of the engine that runs
+  std::unique_ptr<TaskGroup> docker_;
+};
+
+}  // namespace k3d::lifecycle

@@ -1,0 +1,15 @@
+// The conditions that the lifecycle itself raises, in an operator's words.
+#pragma once
+
+#include "daemon/base/error.hpp"
+#include "daemon/model/snapshot.hpp"
+
+namespace k3d::lifecycle {
+
+Condition memlock_limited();
+Condition live_restore_off();
+Condition config_drift(const std::string& profile);
+/// docker_unavailable or docker_unresponsive, by the error's code.
+Condition docker_trouble(const Error& error);
+
+}  // namespace k3d::lifecycle

@@ -1,0 +1,129 @@
+// The one writer of lifecycle state. Everything that happens reaches it on the control loop, one event after the
+// other; it asks `step` what that means, has `effects` do it, and publishes what everyone else may see.
+// Knows an engine only as a launch, a readiness probe, a log and a way to drain.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/base/async/task_group.hpp"
+#include "daemon/lifecycle/changes.hpp"
+#include "daemon/lifecycle/conditions.hpp"
+#include "daemon/lifecycle/journal.hpp"
+#include "daemon/model/instance.hpp"
+#include "daemon/operations/registry.hpp"
+#include "daemon/ports/board.hpp"
+#include "daemon/ports/containers.hpp"
+#include "daemon/ports/engine_client.hpp"
+#include "daemon/ports/host_probe.hpp"
+#include "daemon/ports/notifier.hpp"
+#include "daemon/ports/traffic.hpp"
+
+namespace k3d::lifecycle {
+
+/// Everything outside that the lifecycle needs; all of it outlives the supervisor.
+struct Ports {
+  Containers& containers;
+  EngineClient& engines;
+  HostProbe& host;
+  Traffic& traffic;
+  Notifier& notifier;
+  Board& board;
+  Journal& journal;
+};
+
+struct ActivateAsk {
+  std::string profile;
+  bool force = false, restart = false;
+  std::string reason, asked_by;
+};
+
+struct DeactivateAsk {
+  bool force = false;
+  std::string reason, asked_by;
+};
+
+struct Asked {
+  Operation operation;
+  bool started = false;  ///< false: it runs already, or the same request is under way
+};
+
+class Effects;
+
+class Supervisor {
+ public:
+  /// `serialise` makes the body of GET status: once per revision, shared by all who ask.
+  Supervisor(Executor loop, Ports ports, std::shared_ptr<const Settings> settings, std::string version,
+             std::function<std::string(const Snapshot&)> serialise);
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor();
+
+  /// Restores what the store remembers and finds running containers as soon as Docker answers. Returns at once.
+  void start();
+  /// Ends every task; with `stop_engine` the engine is stopped first (at most 60 s). The engine is left otherwise.
+  Task<void> finish(bool stop_engine);
+
+  /// Errors: unknown_profile; shutting_down.
+  Result<Asked> activate(ActivateAsk ask);
+  Result<Asked> deactivate(DeactivateAsk ask);
+  /// Errors: not_found; conflict if it has ended.
+  Result<Operation> cancel(const OperationId& id);
+  /// What an activation would start, without starting it.
+  Task<Result<Launch>> dry_run(std::string profile);
+
+  [[nodiscard]] const operations::Registry& operations() const { return registry_; }
+  [[nodiscard]] std::string create_body(const Launch& launch) const;
+  [[nodiscard]] std::vector<std::string> log_tail(std::uint64_t attempt, std::size_t lines) const;
+  /// The log file of an attempt, 0: the newest; empty if there is none.
+  [[nodiscard]] std::filesystem::path log_file(std::uint64_t attempt) const;
+
+  /// The newest snapshot as soon as it isn't `since` (a revision), at `deadline` the current one.
+  Task<SnapshotPtr> changed(std::string since, SteadyTime deadline);
+  [[nodiscard]] SnapshotPtr snapshot() const { return ports_.board.read(); }
+
+  /// Trouble that others see: sockets that can't be bound, a configuration that is bad.
+  void set_condition(Condition condition);
+  void clear_condition(const std::string& code);
+
+ private:
+  friend class Effects;
+
+  void apply(const Event& event);
+  void note(const Event& event);
+  void perform(const Effect& effect);
+  void end_operation(const effect::OperationEnd& end);
+  /// At once, with a new revision.
+  void publish();
+  /// Figures: at most once a second.
+  void publish_figures();
+  void set_load(const LoadView& load);
+  void store_outcome(const std::optional<Error>& error);
+  Task<void> restore();
+  Task<void> feed_figures();
+
+  Executor loop_;
+  Ports ports_;
+  std::shared_ptr<const Settings> settings_;
+  std::string version_;
+  std::function<std::string(const Snapshot&)> serialise_;
+  operations::Registry registry_;
+  Conditions conditions_;
+  Changes changes_;
+  InstanceState state_;
+  std::optional<Failure> last_failure_;
+  LoadView load_;
+  Phase phase_ = Phase::stopped;
+  WallTime phase_since_;
+  bool admitting_ = false;
+  std::uint64_t generation_ = 0;
+  std::uint64_t revision_ = 0;
+  std::string boot_;
+  SteadyTime published_at_{};
+  bool finishing_ = false;
+  TaskGroup tasks_;
+  std::unique_ptr<Effects> effects_;
+};
+
+}  // namespace k3d::lifecycle

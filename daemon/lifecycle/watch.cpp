@@ -1,0 +1,134 @@
+// Effects, the part that watches a running engine: its end, its readiness, its progress, its log.
+#include <algorithm>
+
+#include "daemon/base/async/sleep.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/engine/failures.hpp"
+#include "daemon/lifecycle/attempt_folder.hpp"
+#include "daemon/lifecycle/effects.hpp"
+#include "daemon/lifecycle/failure_of.hpp"
+#include "daemon/lifecycle/load_meter.hpp"
+#include "daemon/lifecycle/supervisor.hpp"
+
+namespace k3d::lifecycle {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+constexpr milliseconds kHealthInterval{20};
+constexpr milliseconds kProgressInterval{250};
+constexpr milliseconds kLogInterval{2000};
+constexpr Bytes kLogLimit = 64 * kMiB;
+constexpr std::size_t kEvidenceLines = 200;
+
+seconds stall_limit(const Settings& settings, const std::string& name) {
+  const Profile* profile = settings.find_profile(name);
+  return profile != nullptr ? profile->stall : seconds(600);
+}
+
+}  // namespace
+
+Task<void> Effects::watch(Engine engine, bool loading) {
+  watching_->spawn(await_end(engine));
+  watching_->spawn(bound_log_of(engine));
+  if (engine.launch.log.empty()) watching_->spawn(collect_log(engine));
+  if (loading) {
+    watching_->spawn(poll_health(engine));
+    watching_->spawn(watch_load(engine));
+  }
+  co_return;
+}
+
+Task<void> Effects::await_end(Engine engine) {
+  const Result<ContainerInfo> ended = co_await owner_.ports_.containers.wait(engine.container);
+  if (ended) {
+    post(event::Exited{engine.launch.attempt, judge(engine, *ended, owner_.phase_)});
+  } else if (ended.error().code == Code::not_found) {
+    Failure failure = failure_of(ended.error(), engine.launch.profile, engine.launch.attempt);
+    failure.code = "removed_externally";
+    failure.title = "Someone removed the engine's container";
+    failure.advice = "activate the profile again";
+    post(event::Exited{engine.launch.attempt, std::move(failure)});
+  }
+}
+
+Failure Effects::judge(const Engine& engine, const ContainerInfo& ended, Phase phase) const {
+  engine::Evidence evidence;
+  evidence.exit_code = ended.exit_code;
+  evidence.oom_killed = ended.oom_killed;
+  evidence.ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
+  evidence.lines = log_tail(engine.launch.folder / "engine.log", kEvidenceLines);
+  Failure failure = engine::classify(evidence);
+  failure.profile = engine.launch.profile;
+  failure.attempt = engine.launch.attempt;
+  failure.at = ended.finished_at.value_or(system_clock::now());
+  return failure;
+}
+
+Task<void> Effects::poll_health(Engine engine) {
+  for (;;) {
+    const Result<Health> health = co_await owner_.ports_.engines.health(engine.launch.address);
+    if (health && *health == Health::ok) {
+      post(event::HealthOk{engine.launch.attempt});
+      co_return;
+    }
+    if (!co_await sleep_for(kHealthInterval)) co_return;
+  }
+}
+
+Task<void> Effects::watch_load(Engine engine) {
+  const std::filesystem::path log = engine.launch.folder / "engine.log";
+  const seconds limit = stall_limit(*owner_.settings_, engine.launch.profile);
+  LoadMeter meter(engine.launch.weight_bytes, steady_clock::now());
+  while (owner_.phase_ == Phase::loading || owner_.phase_ == Phase::starting) {
+    const int pid = owner_.ports_.host.engine_pid(engine.pid);
+    const auto io = pid > 0 ? owner_.ports_.host.process_io(pid) : std::nullopt;
+    meter.sample(io.value_or(ProcessIo{}), log_length(log), steady_clock::now());
+    owner_.set_load(meter.view());
+    if (meter.silent_for(steady_clock::now()) >= limit) {
+      post(event::GaveUp{engine.launch.attempt, engine::load_stalled(engine.launch.profile, engine.launch.attempt, limit,
+                                                                     log_tail(log, 20))});
+      co_return;
+    }
+    if (!co_await sleep_for(kProgressInterval)) co_return;
+  }
+}
+
+Task<void> Effects::probe(Engine engine) {
+  const seconds limit = stall_limit(*owner_.settings_, engine.launch.profile);
+  const SteadyTime deadline = steady_clock::now() + limit;
+  Status answered;
+  // A 503 right after a 200 is a flap, not a verdict: three failures that aren't one end the start.
+  for (int failures = 0; failures < 3 && steady_clock::now() < deadline;) {
+    answered = co_await owner_.ports_.engines.probe(engine.launch.address, limit);
+    if (answered) {
+      post(event::ProbeOk{engine.launch.attempt, system_clock::now()});
+      co_return;
+    }
+    if (answered.error().code != Code::model_loading) ++failures;
+    if (!co_await sleep_for(milliseconds(200))) co_return;
+  }
+  Failure failure = failure_of(answered.error(), engine.launch.profile, engine.launch.attempt);
+  failure.title = "The engine reports health but does not answer";
+  post(event::GaveUp{engine.launch.attempt, std::move(failure)});
+}
+
+Task<void> Effects::bound_log_of(Engine engine) {
+  const std::filesystem::path log = engine.launch.folder / "engine.log";
+  do {
+    bound_log(log, kLogLimit);
+  } while (co_await sleep_for(kLogInterval));
+}
+
+Task<void> Effects::collect_log(Engine engine) {
+  const std::filesystem::path log = engine.launch.folder / "engine.log";
+  const auto stream = owner_.ports_.containers.logs(engine.container, LogRequest{true, {}, std::nullopt});
+  for (;;) {
+    const auto line = co_await stream->next();
+    if (!line || !*line) co_return;
+    append_line(log, (*line)->text);
+  }
+}
+
+}  // namespace k3d::lifecycle
