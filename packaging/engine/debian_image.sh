@@ -31,21 +31,27 @@ find_mirror() {
     printf '%s\n' "${K3D_DEBIAN_MIRROR%/}"
     return 0
   fi
-  local codename uri list
+  local codename uri first=''
   # shellcheck disable=SC1091
   codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-sid}")
   # shellcheck disable=SC2016 # apt's own placeholders
   while read -r uri; do
+    uri=${uri%/}
     if [[ $uri == mirror+file:* ]]; then
-      list=/${uri#mirror+file:}
-      uri=$(awk '/^(https?|file):/ { print $1; exit }' "/${list#/}" 2>/dev/null) || continue
+      uri=$(awk '/^(https?|file):/ { print $1; exit }' "/${uri#mirror+file:/}" 2>/dev/null) || continue
     fi
     [[ $uri =~ ^(https?|file): ]] || continue
-    printf '%s\n' "${uri%/}"
-    return 0
-  done < <(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    uri=${uri%/}
+    # Others may call their suites by Debian's names, but not their folder.
+    if [[ $uri == */debian ]]; then
+      printf '%s\n' "$uri"
+      return 0
+    fi
+    : "${first:=$uri}"
+  done < <(apt-get indextargets --no-release-info --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
     awk -v c="$codename" '($1 == c || $1 ~ /^(stable|oldstable|testing|unstable|sid)$/) && $2 == "main" { print $3 }')
-  die "apt knows no Debian mirror here; set K3D_DEBIAN_MIRROR to one"
+  [[ -n $first ]] || die "apt knows no Debian mirror here; set K3D_DEBIAN_MIRROR to one"
+  printf '%s\n' "$first"
 }
 
 # What makes this machine's apt reach its mirror: proxies and certificates.

@@ -112,7 +112,7 @@ start() {
 
   local pid
   if ! launch; then
-    say "plain start failed: $(grep -aE 'failed to start|level=(fatal|error)|Error' "$log" | tail -n 1)"
+    say "plain start failed: $(awk '/^--- /{ last = "" } /failed to start|level=(fatal|error)|Status: / { last = $0 } END { print last }' "$log")"
     give_up_on "$pid"
     say "trying without iptables and bridge"
     if ! launch --iptables=false --bridge=none; then

@@ -48,7 +48,8 @@ start() {
         case $1 in
           --cdi) cdi=$(realpath -e "$2") ;;
           --mount) mounts+=("$(realpath -e "$2")") ;;
-          --image) images+=("$2") ;;
+          # Without a tag `docker save` would take all of that name.
+          --image) if [[ $2 == *:* ]]; then images+=("$2"); else images+=("$2:latest"); fi ;;
         esac
         shift 2
         ;;
@@ -65,7 +66,7 @@ start() {
     # A bridge of its own: dockerd without one takes docker0 away from the outer Engine.
     docker run -d --name "$name" --label k3d.testbed=docker28 --network host --pid host --cgroupns host \
       --cap-add ALL --cap-drop SYS_RESOURCE \
-      --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined \
+      --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
       --volume /sys/fs/cgroup:/sys/fs/cgroup:rw --volume "$name:/var/lib/docker" \
       --env "LIVE_RESTORE=$live" "${options[@]}" "$image" sleep infinity >/dev/null
   elif [[ $(state) != running ]]; then

@@ -73,7 +73,8 @@ start() {
             [[ $2 == host || $2 == none ]] || { usage >&2; exit 2; }
             network=$2
             ;;
-          --image) images+=("$2") ;;
+          # Without a tag `docker save` would take all of that name.
+          --image) if [[ $2 == *:* ]]; then images+=("$2"); else images+=("$2:latest"); fi ;;
         esac
         shift 2
         ;;
