@@ -14,6 +14,7 @@ struct HostFacts {
   int physical_cores = 1;
   std::optional<Bytes> ram_bytes;
   unsigned uid = 0, gid = 0;
+  std::vector<std::string> groups;  ///< supplementary gids: weights may be readable by group only
   std::string boot_id;
   std::vector<std::string> gpu_uuids;  ///< by PCI order, so by index; empty if there is no driver
 };

@@ -1,0 +1,159 @@
+#include "daemon/lifecycle/launch_plan.hpp"
+
+#include "daemon/base/async/offload.hpp"
+#include "daemon/base/async/sleep.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/base/secret.hpp"
+#include "daemon/engine/capabilities.hpp"
+#include "daemon/engine/command_line.hpp"
+#include "daemon/engine/log_wrapper.hpp"
+#include "daemon/hub/model_files.hpp"
+#include "daemon/lifecycle/attempt_folder.hpp"
+#include "daemon/lifecycle/devices.hpp"
+
+namespace k3d::lifecycle {
+namespace {
+
+constexpr seconds kHelpLimit{60};
+constexpr const char* kModels = "/models";
+
+/// Where a file below the mounted folder is inside the container.
+std::string inside(const std::filesystem::path& file, const hub::ModelFiles& files) {
+  return (std::filesystem::path(kModels) / file.lexically_relative(files.mount_folder)).string();
+}
+
+bool has_vision(const Settings& settings, const Profile& profile) {
+  const auto source = settings.sources.find(profile.source);
+  return source != settings.sources.end() && source->second.vision;
+}
+
+Error image_missing(const std::string& tag, const Profile& profile, const Error& error) {
+  if (error.code != Code::not_found && error.code != Code::image_missing) return error;
+  std::string hint = "pull or build it, or name another image in profile " + profile.name;
+  if (profile.source == "debian") hint = "make it with packaging/engine/make_demo_image.sh";
+  return {Code::image_missing, "Docker has no image " + tag, hint, error.cause};
+}
+
+}  // namespace
+
+LaunchPlanner::LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal,
+                             std::shared_ptr<const Settings> settings)
+    : containers_(containers), host_(host), journal_(journal), settings_(std::move(settings)) {}
+
+Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt) {
+  auto find = [settings = settings_, profile] { return hub::find_model_files(*settings, profile); };
+  const Result<hub::ModelFiles> files = co_await offload(files_, std::move(find));
+  if (!files) co_return fail(files.error());
+  const std::string tag = image_tag(*settings_, profile);
+  const Result<ImageInfo> image = co_await containers_.image(tag);
+  if (!image) co_return fail(image_missing(tag, profile, image.error()));
+  const Result<EngineCapabilities> able = co_await capabilities(*image);
+  if (!able) co_return fail(able.error());
+  const auto cdi = co_await devices(profile.gpus);
+  if (!cdi) co_return fail(cdi.error());
+
+  Launch launch;
+  launch.profile = profile.name;
+  launch.attempt = attempt;
+  launch.image_id = image->id;
+  launch.weight_bytes = files->total_bytes;
+  launch.folder = attempt_folder(settings_->state, attempt);
+  if (able->has_shell) launch.log = launch.folder / "engine.log";
+  if (able->unix_socket) {
+    launch.address.unix_path = (launch.folder / "engine.sock").string();
+  } else {
+    launch.address.port = host_.free_port();
+    launch.address.api_key = random_hex(32);
+    log::redact(launch.address.api_key);
+  }
+  launch.spec_hash = spec_hash(profile, image->id, files->identity);
+
+  const HostFacts facts = host_.facts();
+  engine::CommandInputs inputs;
+  inputs.profile = profile;
+  inputs.vision = has_vision(*settings_, profile);
+  inputs.capabilities = *able;
+  inputs.model_path = inside(files->first_shard, *files);
+  if (!files->mmproj.empty()) inputs.mmproj_path = inside(files->mmproj, *files);
+  inputs.host = facts;
+  inputs.address = launch.address;
+  inputs.log_to_file = able->has_shell;
+  Result<std::vector<std::string>> argv = engine::command_line(inputs);
+  if (!argv) co_return fail(argv.error());
+  launch.argv = *argv;
+
+  LaunchSpec& spec = launch.container;
+  spec.name = "k3d-" + settings_->instance + "-" + std::to_string(attempt);
+  spec.image = tag;
+  spec.args = launch.argv;
+  spec.env = profile.env;
+  spec.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  spec.env["CUDA_CACHE_PATH"] = "/tmp";
+  if (!launch.address.api_key.empty()) spec.env["LLAMA_API_KEY"] = launch.address.api_key;
+  if (able->has_shell) engine::wrap_for_log(spec, image->entrypoint, launch.log.string());
+  spec.mounts.push_back({files->mount_folder, kModels, true});
+  spec.mounts.push_back({launch.folder, launch.folder, false});
+  spec.cdi_devices = *cdi;
+  spec.user = std::to_string(facts.uid) + ":" + std::to_string(facts.gid);
+  spec.groups = facts.groups;
+  spec.labels = {{"k3d.instance", settings_->instance}, {"k3d.profile", profile.name},
+                 {"k3d.attempt", std::to_string(attempt)}, {"k3d.boot_id", facts.boot_id},
+                 {"k3d.spec", launch.spec_hash}};
+  spec.labels["k3d.launch"] = launch_label(launch);
+  co_return launch;
+}
+
+Task<Result<std::vector<std::string>>> LaunchPlanner::devices(Gpus gpus) {
+  if (gpus.choice == GpuChoice::none) co_return std::vector<std::string>();
+  const Result<DockerInfo> docker = co_await containers_.info();
+  if (!docker) co_return fail(docker.error());
+  co_return cdi_devices(gpus, *docker, host_.facts().gpu_uuids);
+}
+
+Task<Result<EngineCapabilities>> LaunchPlanner::capabilities(ImageInfo image) {
+  const std::string key = "capabilities:" + image.id;
+  if (const auto kept = co_await journal_.get(key)) {
+    Result<EngineCapabilities> known = engine::capabilities_from_json(*kept);
+    if (known) co_return known;
+  }
+  Result<EngineCapabilities> asked = co_await ask_image(image);
+  if (asked) journal_.put(key, engine::capabilities_to_json(*asked));
+  co_return asked;
+}
+
+/// Runs the image's own --help, without network, devices or mounts, and looks for a shell.
+Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image) {
+  LaunchSpec spec;
+  spec.name = "k3d-" + settings_->instance + "-help-" + random_hex(4);
+  spec.image = image.id;
+  spec.args = {"--help"};
+  spec.labels = {{"k3d.help", settings_->instance}};
+  spec.host_network = false;
+  spec.host_ipc = false;
+  spec.memlock_unlimited = false;
+  const Result<ContainerId> id = co_await containers_.create(spec);
+  if (!id) co_return fail(id.error());
+  Status ran = co_await containers_.start(*id);
+  std::string help;
+  if (ran) {
+    auto wait = containers_.wait(*id);
+    const auto ended = co_await with_deadline<ContainerInfo>(std::move(wait), kHelpLimit, "the image's --help");
+    if (!ended) ran = fail(ended.error());
+    const auto stream = containers_.logs(*id, LogRequest{});
+    for (auto line = co_await stream->next(); line && *line; line = co_await stream->next()) help += (*line)->text + "\n";
+  }
+  const Result<bool> shell = co_await containers_.has_file(*id, "/bin/sh");
+  const Status removed = co_await containers_.remove(*id);
+  if (!removed) log::warning("a container stays behind", {{"name", spec.name}, {"cause", removed.error().text()}});
+  if (!ran) co_return fail(ran.error());
+  EngineCapabilities able = engine::parse_help(help);
+  if (able.flags.empty()) {
+    co_return fail(Code::start_refused, "the image's --help names no flag, so it is no llama-server",
+                   "name an image whose entrypoint is llama-server", help.substr(0, 200));
+  }
+  able.image_id = image.id;
+  able.has_shell = shell && *shell;
+  co_return able;
+}
+
+}  // namespace k3d::lifecycle
