@@ -189,7 +189,8 @@ def add_metadata(w: GGUFWriter, a) -> None:
 
 
 def parse() -> argparse.Namespace:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    p = argparse.ArgumentParser(prog="make_tiny_k3.py", description=__doc__, formatter_class=raw)
     p.add_argument("out", help="OUT.gguf; shards are named OUT-00001-of-0000N.gguf")
     p.add_argument("--layers", type=int, default=9)
     p.add_argument("--embd", type=int, default=128)
