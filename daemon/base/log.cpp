@@ -102,7 +102,7 @@ void redact(std::string secret) {
 void write(Level level, std::string_view message, Fields fields) {
   if (level < g_level.load(std::memory_order_relaxed)) return;
   std::string line(message);
-  for (const Field& field : fields) line += " " + std::string(field.key) + "=" + quoted(field.value);
+  for (const Field& field : fields) line += " " + std::string(field.key) + "=" + quoted(one_line(field.value));
   line = one_line(redacted(std::move(line)));
   static const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
   if (journal) {
