@@ -1,0 +1,169 @@
+// Rules of profiles: references, pairs of keys, and names that more than one profile would answer to.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/validate.hpp"
+
+namespace k3d::config {
+namespace {
+
+template <class T>
+std::vector<std::string> names_of(const std::map<std::string, T>& named) {
+  std::vector<std::string> names;
+  for (const auto& [name, _] : named) names.push_back(name);
+  return names;
+}
+
+template <class T>
+void check_reference(const std::map<std::string, T>& named, const Entry* entry, const std::string& name,
+                     const std::string& kind, Reporter& reporter) {
+  if (entry == nullptr || name.empty() || named.contains(name)) return;
+  reporter.add(entry->value->place, entry->path,
+               "there is no " + kind + " " + in_quotes(name) + suggestion(name, names_of(named)));
+}
+
+void check_source(const Settings& settings, const Profile& profile, const Entries& entries, Reporter& reporter) {
+  const Entry *source = entries.find("source"), *image = entries.find("image");
+  if (source != nullptr && image != nullptr) {
+    reporter.add(image->key_node->place, image->path, "a profile has either source or image, not both");
+  }
+  check_reference(settings.sources, source, profile.source, "source", reporter);
+}
+
+void check_model(const Settings& settings, const Profile& profile, const Entries& entries, Reporter& reporter) {
+  check_reference(settings.models, entries.find("model"), profile.model, "model", reporter);
+  const auto found = settings.models.find(profile.model);
+  if (found == settings.models.end()) return;
+  const Entry *quant = entries.find("quant"), *model = entries.find("model");
+  const bool has_path = !found->second.path.empty();
+  if (!has_path && !found->second.repo.empty() && quant == nullptr && entries.whole) {
+    reporter.add(model->value->place, model->path,
+                 "the key \"quant\" is missing; model " + in_quotes(profile.model) + " is a repository of several");
+  } else if (has_path && found->second.repo.empty() && quant != nullptr) {
+    reporter.add(quant->key_node->place, quant->path,
+                 "model " + in_quotes(profile.model) +
+                     " is one file and has no quants; leave it out, or set it to "
+                     "null where the profile extends another");
+  }
+}
+
+void check_draft_model(const Settings& settings, const Entries& entries, Reporter& reporter) {
+  const Entry* draft = entries.find("speculative");
+  if (draft == nullptr || draft->value->kind != Node::Kind::map) return;
+  for (std::size_t i = 0; i < draft->value->keys.size(); ++i) {
+    if (draft->value->keys[i].text != "model") continue;
+    const Node& value = draft->value->items[i];
+    const Entry entry{"model", &draft->value->keys[i], &value, join_path(draft->path, "model")};
+    check_reference(settings.models, &entry, value.text, "model", reporter);
+  }
+}
+
+void check_numbers(const Profile& profile, const Entries& entries, Reporter& reporter) {
+  constexpr int kLeastOfSlot = 256;  // llama-server pads each slot's context to a multiple of 256
+  if (profile.context < kLeastOfSlot * profile.slots) {
+    const char* key = entries.find("context") != nullptr ? "context" : "slots";
+    reporter.add(entries.place_of(key), entries.path_of(key),
+                 "a context of " + std::to_string(profile.context) + " is too small for " +
+                     std::to_string(profile.slots) + " slots; allowed: at least " +
+                     std::to_string(kLeastOfSlot * profile.slots) + ", 256 a slot");
+  }
+  if (profile.batch && profile.ubatch && *profile.ubatch > *profile.batch) {
+    reporter.add(entries.place_of("ubatch"), entries.path_of("ubatch"),
+                 std::to_string(*profile.ubatch) + " is larger than batch (" + std::to_string(*profile.batch) + ")");
+  }
+}
+
+void check_gpus(const Profile& profile, const Entries& entries, Reporter& reporter) {
+  const std::vector<std::string>& listed = profile.gpus.listed;
+  const std::set<std::string> distinct(listed.begin(), listed.end());
+  if (distinct.size() != listed.size()) {
+    reporter.add(entries.place_of("gpus"), entries.path_of("gpus"), "a GPU is there twice");
+  }
+  const Place place = entries.place_of("placement");
+  const std::string path = entries.path_of("placement");
+  const auto check_count = [&listed, &place, &path, &reporter](std::size_t count, const std::string& key) {
+    if (count <= 1 || listed.empty() || count == listed.size()) return;
+    reporter.add(place, path,
+                 key + " has " + std::to_string(count) + " numbers for " + std::to_string(listed.size()) +
+                     " GPUs; allowed: one for each");
+  };
+  const std::vector<double>& split = profile.placement.tensor_split;
+  check_count(profile.placement.fit_target_mib.size(), "fit_target_mib");
+  check_count(split.size(), "tensor_split");
+  if (!split.empty() && std::ranges::all_of(split, [](double share) { return share == 0; })) {
+    reporter.add(place, path, "tensor_split gives nothing to any GPU; allowed: at least one number over 0");
+  }
+}
+
+/// `KEY: value # more` ends at the blank before #, which in an environment file it would not (F88).
+void check_env(const Entries& entries, Reporter& reporter) {
+  const Entry* env = entries.find("env");
+  if (env == nullptr || env->value->kind != Node::Kind::map) return;
+  for (std::size_t i = 0; i < env->value->keys.size(); ++i) {
+    const Node& value = env->value->items[i];
+    if (!value.comment_follows) continue;
+    reporter.add(value.place, join_path(env->path, env->value->keys[i].text),
+                 in_quotes(value.text) +
+                     " is followed by # on its line, so that nobody can tell where it ends; put "
+                     "the value in quotes");
+  }
+}
+
+/// Who answers to which name. Aliases that an extended profile hands on are one text in one place, and shared.
+class Names {
+ public:
+  Names(const std::vector<Profile>& profiles, Reporter& reporter) : profiles_(profiles), reporter_(reporter) {}
+
+  void check(const Profile& profile, const Entries& entries) {
+    const Entry* aliases = entries.find("aliases");
+    if (aliases == nullptr || aliases->value->kind != Node::Kind::list) return;
+    for (std::size_t i = 0; i < aliases->value->items.size(); ++i) {
+      const Node& alias = aliases->value->items[i];
+      if (alias.kind != Node::Kind::scalar) continue;
+      const std::string taken = taken_by(profile, alias);
+      if (taken.empty()) continue;
+      reporter_.add(alias.place, aliases->path + "[" + std::to_string(i) + "]", in_quotes(alias.text) + " is " + taken);
+    }
+  }
+
+ private:
+  std::string taken_by(const Profile& profile, const Node& alias) {
+    for (const Profile& other : profiles_) {
+      const bool own = &other == &profile;
+      if (alias.text == other.name) return own ? "this profile's own name" : "the name of another profile";
+      if (alias.text == other.model) return own ? "this profile's own model" : "the model of profile " + other.name;
+    }
+    const auto [first, fresh] = seen_.try_emplace(alias.text, Seen{alias.place, profile.name});
+    const Place& place = first->second.place;
+    if (fresh || (place.line == alias.place.line && place.column == alias.place.column)) return {};
+    return "an alias already, of profile " + first->second.profile + " on line " + std::to_string(place.line);
+  }
+
+  struct Seen {
+    Place place;
+    std::string profile;
+  };
+  const std::vector<Profile>& profiles_;
+  Reporter& reporter_;
+  std::map<std::string, Seen> seen_;
+};
+
+}  // namespace
+
+void validate_profiles(const Settings& settings, const std::vector<ProfileText>& texts, Reporter& reporter) {
+  Names names(settings.profiles, reporter);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Profile& profile = settings.profiles[i];
+    const Entries& entries = texts[i].entries;
+    check_source(settings, profile, entries, reporter);
+    check_model(settings, profile, entries, reporter);
+    check_draft_model(settings, entries, reporter);
+    check_numbers(profile, entries, reporter);
+    check_gpus(profile, entries, reporter);
+    check_env(entries, reporter);
+    names.check(profile, entries);
+  }
+}
+
+}  // namespace k3d::config
