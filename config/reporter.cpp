@@ -60,7 +60,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string nearest(std::string_view text, const std::vector<std::string>& names) {
   if (text.size() > 64) return {};
-  std::size_t best = std::max<std::size_t>(1, text.size() / 3) + 1;
+  std::size_t best = (text.size() < 4 ? 1 : std::max<std::size_t>(2, text.size() / 3)) + 1;
   std::string found;
   for (const std::string& name : names) {
     const std::size_t distance = edit_distance(text, name);
@@ -69,7 +69,9 @@ std::string nearest(std::string_view text, const std::vector<std::string>& names
       found = name;
     }
   }
-  return found;
+  if (!found.empty() || text.size() < 3) return found;
+  const auto longer = std::ranges::find_if(names, [text](const std::string& name) { return name.starts_with(text); });
+  return longer == names.end() ? "" : *longer;
 }
 
 std::string suggestion(std::string_view text, const std::vector<std::string>& names) {

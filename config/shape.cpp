@@ -351,7 +351,7 @@ void check_keys(const Node& map, const std::string& path, Reporter& reporter) {
 
 std::string join_path(const std::string& path, std::string_view key) {
   std::string out = path.empty() ? "" : path + ".";
-  const bool simple = key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/") ==
+  const bool simple = key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/<") ==
                       std::string_view::npos;
   return out + (simple && !key.empty() ? std::string(key.substr(0, 80)) : in_quotes(key));
 }
