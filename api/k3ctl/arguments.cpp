@@ -1,0 +1,175 @@
+#include "api/k3ctl/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace k3d::cli {
+namespace {
+
+/// Commands of the contract that are not built yet. They are no part of the help, but no typing errors either.
+constexpr std::array kNotYet{"init",  "doctor", "quants", "plan", "pull",    "build",  "images", "verify",
+                             "bench", "gate",   "reap",   "key",  "history", "reload", "report"};
+
+constexpr const char* kFooter =
+    R"(Finding the daemon: --url, else K3D_URL, else unix:/run/k3d/control.sock. A TCP address needs a token, by
+--token-file or K3D_TOKEN.
+
+Examples:
+  k3ctl status                     what runs, what it does, and what is wrong
+  k3ctl up batch                   switch to the profile "batch" and follow it until it answers
+  k3ctl up batch --dry-run         the exact docker run line, and nothing else happens
+  k3ctl chat "Say something."      ask the running model
+  k3ctl logs -f                    the engine's log as it grows
+  k3ctl --json status | jq .phase  for scripts
+
+Exit status: 0 done, 1 refused or failed, 2 usage, 3 the daemon can't be reached.
+"k3ctl COMMAND --help" says more about each command.)";
+
+/// Everything CLI11 writes into while it parses.
+struct Parsed {
+  CommonOptions common;
+  ProfilesCommand profiles;
+  UpCommand up;
+  DownCommand down;
+  LogsCommand logs;
+  OpsCommand ops;
+  CancelCommand cancel;
+  ChatCommand chat;
+};
+
+CLI::App* command(CLI::App& app, const char* name, const char* about, const char* examples) {
+  CLI::App* sub = app.add_subcommand(name, about);
+  sub->footer(std::string("Examples:\n") + examples);
+  return sub;
+}
+
+void add_profile_commands(CLI::App& app, Parsed& to) {
+  CLI::App* profiles = command(app, "profiles", "The profiles and their states; with NAME everything about one",
+                               "  k3ctl profiles\n  k3ctl profiles batch");
+  profiles->add_option("NAME", to.profiles.name, "One profile");
+
+  CLI::App* up = command(app, "up", "Make PROFILE the one that runs, and follow it until it answers",
+                         "  k3ctl up batch\n  k3ctl up interactive --force --reason \"demo at 3\"\n"
+                         "  k3ctl up batch --dry-run   # prints the docker run line\n"
+                         "  id=$(k3ctl up batch --detach)");
+  up->add_option("PROFILE", to.up.profile, "The profile's name")->required();
+  up->add_flag("--dry-run", to.up.request.dry_run, "Print what would be started and do nothing");
+  up->add_flag("--force", to.up.request.force, "Don't wait for answers in flight; they are cut");
+  up->add_flag("--restart", to.up.request.restart, "Load again even if it runs");
+  up->add_flag("--accept-risk", to.up.request.accept_risk, "Start against the plan's advice");
+  up->add_option("--reason", to.up.request.reason, "For the audit trail");
+  up->add_flag("--detach", to.up.detach, "Print the operation's id and don't follow it");
+
+  CLI::App* down = command(app, "down", "Stop what runs, once the answers in flight are out",
+                           "  k3ctl down\n  k3ctl down --force   # cuts the answers in flight");
+  down->add_flag("--force", to.down.request.force, "Don't wait for answers in flight");
+  down->add_option("--reason", to.down.request.reason, "For the audit trail");
+  down->add_flag("--detach", to.down.detach, "Print the operation's id and don't follow it");
+}
+
+void add_operation_commands(CLI::App& app, Parsed& to) {
+  CLI::App* ops = command(app, "ops", "Operations, newest first; with ID everything about one",
+                          "  k3ctl ops\n  k3ctl ops 3f2a9c1e00d4b877");
+  ops->add_option("ID", to.ops.id, "One operation");
+  ops->add_option("--limit", to.ops.limit, "How many")->check(CLI::Range(1, 1000))->capture_default_str();
+
+  CLI::App* cancel = command(app, "cancel", "Cancel a running operation", "  k3ctl cancel 3f2a9c1e00d4b877");
+  cancel->add_option("ID", to.cancel.id, "The operation's id")->required();
+}
+
+void add_watching_commands(CLI::App& app, Parsed& to) {
+  command(app, "status", "What runs, what it does, and what is wrong", "  k3ctl status\n  k3ctl --json status");
+
+  CLI::App* logs = command(app, "logs", "The engine's log",
+                           "  k3ctl logs --tail 50\n  k3ctl logs -f\n  k3ctl logs --attempt 3   # an earlier start");
+  logs->add_flag("-f,--follow", to.logs.follow, "Go on as it grows, until the engine ends");
+  logs->add_option("--attempt", to.logs.attempt, "Which start of an engine; the newest without it")
+      ->check(CLI::PositiveNumber);
+  logs->add_option("--tail", to.logs.tail, "Only the last lines")->check(CLI::NonNegativeNumber);
+
+  command(app, "events", "What happens, as it happens", "  k3ctl events\n  k3ctl --json events");
+}
+
+void add_chat_command(CLI::App& app, Parsed& to) {
+  CLI::App* chat =
+      command(app, "chat", "Ask the running model; the answer comes as it is written",
+              "  k3ctl chat \"Say something.\"\n  git diff | k3ctl chat -   # the text from standard input\n"
+              "  k3ctl chat --proxy http://gpu1:8000 --key-file ~/.k3d-key \"Hello\"");
+  chat->add_option("TEXT", to.chat.text, "What to ask; - reads standard input")->required();
+  chat->add_option("--model", to.chat.model, "A profile, model or alias; whatever is active without it");
+  chat->add_option("--proxy", to.chat.proxy, "The proxy's address; as the daemon says without it");
+  chat->add_option("--max-tokens", to.chat.max_tokens, "Stop after so many")->check(CLI::PositiveNumber);
+  chat->add_option("--key-file", to.chat.key_file, "File with the API key; else K3D_API_KEY");
+}
+
+Command chosen(const std::string& name, Parsed& from) {
+  if (name == "profiles") return std::move(from.profiles);
+  if (name == "up") return std::move(from.up);
+  if (name == "down") return std::move(from.down);
+  if (name == "logs") return from.logs;
+  if (name == "ops") return std::move(from.ops);
+  if (name == "cancel") return std::move(from.cancel);
+  if (name == "events") return EventsCommand{};
+  if (name == "chat") return std::move(from.chat);
+  return StatusCommand{};
+}
+
+/// The command's word, behind the options that may stand before it; empty if there is none.
+std::string first_word(const std::vector<std::string>& args) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--url" || args[i] == "--token-file") {
+      ++i;
+    } else if (!args[i].starts_with("-")) {
+      return args[i];
+    }
+  }
+  return {};
+}
+
+/// What is wrong with the command's word, if anything: CLI11 only says that one is missing.
+std::optional<Exit> check_word(const CLI::App& app, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  if (std::find(kNotYet.begin(), kNotYet.end(), word) != kNotYet.end()) {
+    return Exit{kUsage, "", "k3ctl " + word + ": not yet. This version has no such command.\n"};
+  }
+  if (app.get_subcommand_no_throw(word) != nullptr) return std::nullopt;
+  return Exit{kUsage, "", "k3ctl: there is no command \"" + word + "\". \"k3ctl --help\" lists them.\n"};
+}
+
+Exit exit_of(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  return {code == 0 ? kDone : kUsage, out.str(), err.str()};
+}
+
+}  // namespace
+
+std::variant<Arguments, Exit> parse_arguments(const std::vector<std::string>& args) {
+  Parsed parsed;
+  CLI::App app("k3ctl: a person's face on k3d, which serves very large models", "k3ctl");
+  app.set_version_flag("--version", std::string("k3ctl ") + K3D_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(kFooter);
+  app.add_option("--url", parsed.common.url, "The daemon: unix:/path or http://host:port");
+  app.add_option("--token-file", parsed.common.token_file, "File with the bearer token of a TCP address");
+  app.add_flag("--json", parsed.common.json, "The daemon's raw answer");
+  add_watching_commands(app, parsed);
+  add_profile_commands(app, parsed);
+  add_operation_commands(app, parsed);
+  add_chat_command(app, parsed);
+  if (args.empty()) return Exit{kUsage, "", app.help()};
+  if (std::optional<Exit> wrong = check_word(app, first_word(args))) return std::move(*wrong);
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return exit_of(app, error);
+  }
+  const std::string name = app.get_subcommands().front()->get_name();
+  return Arguments{parsed.common, chosen(name, parsed)};
+}
+
+}  // namespace k3d::cli

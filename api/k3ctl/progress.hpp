@@ -1,0 +1,26 @@
+// How the progress of an operation looks: one live line on a terminal, a few plain ones elsewhere. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/model/operation.hpp"
+
+namespace k3d::cli {
+
+/// "load  [#####.....]  45 %  320.1 GB of 711.1 GB  1.2 GB/s  5 min 20 s left", at most `width` characters; the bar
+/// gives way first. What is unknown is left out.
+std::string progress_line(const Operation& operation, int width);
+
+/// What is worth a line of a log: a new step, and every tenth of its way.
+class PlainProgress {
+ public:
+  /// The line for this state of the operation; nothing if it was said already.
+  std::optional<std::string> next(const Operation& operation);
+
+ private:
+  std::string step_;
+  int tenth_ = -1;
+};
+
+}  // namespace k3d::cli
