@@ -1,0 +1,127 @@
+#include "api/proxy/answers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/contract/profile.hpp"
+#include "daemon/base/json.hpp"
+
+namespace k3d::proxy {
+namespace {
+
+constexpr int kRetryWithoutEta = 30;
+
+std::string reason_phrase(unsigned status) {
+  switch (status) {
+    case 200: return "OK";
+    case 204: return "No Content";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 413: return "Content Too Large";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    default: return status < 500 ? "Error" : "Server Error";
+  }
+}
+
+/// OpenAI's error types by status.
+std::string type_of(unsigned status) {
+  if (status == 401) return "authentication_error";
+  if (status == 403) return "permission_error";
+  if (status == 404) return "not_found_error";
+  if (status == 429) return "rate_limit_error";
+  if (status == 503) return "unavailable_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+Answer shaped(unsigned status, const std::string& message, const std::string& code) {
+  const Json body{{"error", {{"message", message}, {"type", type_of(status)}, {"code", code}}}};
+  return {status, {}, dump_json(body)};
+}
+
+Answer loading(const Snapshot& snapshot) {
+  const double eta = snapshot.load.eta_seconds.value_or(kRetryWithoutEta);
+  const int retry = std::clamp(static_cast<int>(std::ceil(eta)), 1, 3600);
+  std::string message = "profile " + snapshot.target_profile + " is " + std::string(to_string(snapshot.phase));
+  if (snapshot.phase == Phase::loading) {
+    message += ", " + std::to_string(static_cast<int>(snapshot.load.fraction * 100)) + " % of " +
+               format_bytes(snapshot.load.total_bytes);
+  }
+  Answer answer = shaped(503, message + "; try again in " + std::to_string(retry) + " s", "model_loading");
+  answer.headers.emplace_back("Retry-After", std::to_string(retry));
+  return answer;
+}
+
+/// The profile that answers to `name`, unless the active one does.
+const Profile* other_profile(const Snapshot& snapshot, const std::string& name) {
+  if (!snapshot.settings) return nullptr;
+  const Profile* active = snapshot.settings->find_profile(snapshot.route->profile);
+  if (active != nullptr && answers_to(*active, name)) return nullptr;
+  for (const Profile& profile : snapshot.settings->profiles) {
+    if (answers_to(profile, name)) return &profile;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Answer error_answer(const Error& error) {
+  return shaped(http_status(error.code), error.text(), std::string(to_string(error.code)));
+}
+
+std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std::string>& model) {
+  if (snapshot.route) {
+    const Profile* other = model ? other_profile(snapshot, *model) : nullptr;
+    if (other == nullptr) return std::nullopt;
+    return shaped(409, "\"" + *model + "\" is served by profile " + other->name + ", but " + snapshot.route->profile +
+                           " is active; switch with: k3ctl up " + other->name,
+                  "profile_not_active");
+  }
+  if (snapshot.phase == Phase::failed) {
+    const std::string code = snapshot.last_failure ? snapshot.last_failure->code : "unknown";
+    const std::string title = snapshot.last_failure ? snapshot.last_failure->title : "";
+    return shaped(503, "the engine of profile " + snapshot.target_profile + " failed: " + code + ": " + title,
+                  "engine_failed");
+  }
+  if (snapshot.target_profile.empty()) {
+    return shaped(503, "no profile is active; start one with: k3ctl up PROFILE", "no_active_profile");
+  }
+  return loading(snapshot);
+}
+
+Answer models_answer(const Snapshot& snapshot) {
+  Json data = Json::array();
+  if (snapshot.settings) {
+    for (const Profile& profile : snapshot.settings->profiles) {
+      const std::string state(api::to_string(api::profile_state(snapshot, profile.name)));
+      std::vector<std::string> names{profile.name};
+      names.insert(names.end(), profile.aliases.begin(), profile.aliases.end());
+      for (const std::string& name : names) {
+        data.push_back({{"id", name}, {"object", "model"}, {"created", 0}, {"owned_by", "k3d"},
+                        {"profile", profile.name}, {"state", state}});
+      }
+    }
+  }
+  return {200, {}, dump_json(Json{{"object", "list"}, {"data", data}})};
+}
+
+std::string serialise(const Answer& answer, bool keep_alive, bool head_only) {
+  std::string out = "HTTP/1.1 " + std::to_string(answer.status) + " " + reason_phrase(answer.status) + "\r\n";
+  for (const auto& [name, value] : answer.headers) out += name + ": " + value + "\r\n";
+  if (answer.status == 401) out += "WWW-Authenticate: Bearer\r\n";
+  if (!answer.body.empty()) out += "Content-Type: application/json\r\n";
+  if (answer.status != 204) out += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  out += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+  if (!head_only) out += answer.body;
+  return out;
+}
+
+}  // namespace k3d::proxy

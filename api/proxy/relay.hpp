@@ -1,0 +1,51 @@
+// One request on its way to the engine and back: both directions streamed with bounded memory, each piece sent on as
+// it comes, the client watched from the head's end to the answer's end.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <string>
+
+#include "api/http/request_head.hpp"
+#include "api/proxy/request_body.hpp"
+#include "api/proxy/upstream_head.hpp"
+#include "api/proxy/worker.hpp"
+
+namespace k3d::proxy {
+
+class Relay {
+ public:
+  Relay(Worker& worker, asio::ip::tcp::socket& client_socket, Worker::Watch& watch, std::string& pending, Client client)
+      : worker_(worker), socket_(client_socket), watch_(watch), pending_(pending), client_(std::move(client)) {}
+
+  /// `window` is the part of the body that was read already. False when the client's connection is over.
+  Task<bool> run(const api::RequestHead& head, RequestBody& body, std::string window, EngineAddress engine,
+                 Flight& flight);
+
+ private:
+  enum class Outcome { done, failed_before_head, broken };
+
+  Task<Outcome> exchange(const api::RequestHead& head, RequestBody& body, const std::string& window,
+                         const EngineAddress& engine, UpstreamPtr upstream);
+  Task<void> client_side(RequestBody& body, bool chunked, UpstreamPtr upstream);
+  Task<void> upload(RequestBody& body, bool chunked, UpstreamPtr upstream);
+  Task<Outcome> download(const api::RequestHead& head, UpstreamPtr upstream);
+  Task<Result<UpstreamHead>> read_upstream_head(bool head_request, UpstreamPtr upstream);
+  Task<Outcome> deliver(UpstreamHead head, Delivery delivery, UpstreamPtr upstream, std::string out);
+  Task<bool> write_client(std::string bytes);
+  Task<bool> refuse(Error error, bool head_only);
+
+  Worker& worker_;
+  asio::ip::tcp::socket& socket_;
+  Worker::Watch& watch_;
+  std::string& pending_;
+  Client client_;
+  std::string received_;       ///< from the engine, not yet passed on
+  bool ending_ = false;        ///< the answer is over: the client's side must not wait on
+  bool client_gone_ = false;
+  std::optional<Error> body_error_;
+  bool head_sent_ = false;
+  bool keep_alive_ = true;     ///< of the client's connection
+  bool upstream_reusable_ = false;
+};
+
+}  // namespace k3d::proxy

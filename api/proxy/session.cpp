@@ -1,0 +1,193 @@
+#include "api/proxy/session.hpp"
+
+#include <boost/asio/write.hpp>
+
+#include "api/proxy/answers.hpp"
+#include "api/proxy/model_name.hpp"
+#include "api/proxy/relay.hpp"
+#include "api/proxy/request_body.hpp"
+#include "api/proxy/worker.hpp"
+#include "daemon/base/log.hpp"
+
+namespace k3d::proxy {
+namespace {
+
+using TcpSocket = asio::ip::tcp::socket;
+
+constexpr std::size_t kReadBytes = 16 * kKiB;
+constexpr std::size_t kHeadLimit = 64 * kKiB;
+constexpr seconds kIdleLimit{60};
+constexpr seconds kHeadLimitTime{10};
+constexpr seconds kBodyDripLimit{60};
+constexpr seconds kWriteLimit{600};
+constexpr seconds kLingerLimit{2};
+
+std::string address_of(const TcpSocket& socket) {
+  boost::system::error_code ec;
+  const auto endpoint = socket.remote_endpoint(ec);
+  return ec ? std::string("unknown") : endpoint.address().to_string();
+}
+
+class Session {
+ public:
+  Session(Worker& worker, std::shared_ptr<TcpSocket> socket)
+      : worker_(worker), socket_(std::move(socket)), watch_(worker, socket_) {}
+
+  Task<void> run() {
+    boost::system::error_code ignored;
+    socket_->set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_->set_option(asio::socket_base::keep_alive(true), ignored);
+    client_.address = address_of(*socket_);
+    bool more = true;
+    while (more) {
+      const Result<std::string> raw = co_await read_head();
+      if (!raw && raw.error().code == Code::unreachable) co_return;
+      const Result<api::RequestHead> head = raw ? api::parse_head(*raw) : Result<api::RequestHead>(fail(raw.error()));
+      if (!head) {
+        co_await say(error_answer(head.error()), false, false);
+        co_await linger();
+        co_return;
+      }
+      client_.minor_version = head->minor_version;
+      client_.keep_alive = head->keep_alive;
+      client_.allowed_origin = worker_.guard().allowed_origin(*head);
+      more = co_await handle(*head);
+    }
+    co_await linger();
+  }
+
+ private:
+  Task<Result<std::string>> read_head() {
+    watch_.expire_in(pending_.empty() ? kIdleLimit : kHeadLimitTime);
+    std::size_t searched = 0;
+    for (;;) {
+      const std::size_t end = pending_.find("\r\n\r\n", searched);
+      if (end != std::string::npos) {
+        std::string head = pending_.substr(0, end + 4);
+        pending_.erase(0, end + 4);
+        watch_.never_expire();
+        co_return head;
+      }
+      if (pending_.size() >= kHeadLimit) co_return fail(Code::head_too_large, "the request head is over 64 KiB");
+      searched = pending_.size() < 3 ? 0 : pending_.size() - 3;
+      const bool first = pending_.empty();
+      if (!co_await read_more()) co_return fail(Code::unreachable, "the client is gone");
+      if (first) watch_.expire_in(kHeadLimitTime);  // in all, not per read
+    }
+  }
+
+  Task<bool> read_more() {
+    const std::size_t before = pending_.size();
+    pending_.resize(before + kReadBytes);
+    const auto [ec, n] = co_await socket_->async_read_some(asio::buffer(pending_.data() + before, kReadBytes), tok);
+    pending_.resize(before + n);
+    co_return !ec && n > 0;
+  }
+
+  Task<bool> write(std::string bytes) {
+    watch_.expire_in(kWriteLimit);
+    const auto [ec, n] = co_await asio::async_write(*socket_, asio::buffer(bytes), tok);
+    watch_.never_expire();
+    co_return !ec;
+  }
+
+  Task<bool> say(Answer answer, bool keep_alive, bool head_only) {
+    if (!client_.allowed_origin.empty()) answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
+    std::string bytes = serialise(answer, keep_alive, head_only);
+    co_return co_await write(std::move(bytes)) && keep_alive;
+  }
+
+  /// False when the connection is over.
+  Task<bool> handle(const api::RequestHead& head) {
+    const bool head_only = head.method == "HEAD";
+    const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
+    const bool reusable = head.keep_alive && !has_body;
+    if (head.method == "OPTIONS") co_return co_await say(preflight(), reusable, false);
+    if (const Status admitted = worker_.guard().admit(head); !admitted) {
+      co_return co_await say(error_answer(admitted.error()), reusable, head_only);
+    }
+    if (head.content_length.value_or(0) > worker_.guard().max_body()) {
+      co_return co_await say(error_answer(too_large(worker_.guard().max_body())), false, head_only);
+    }
+    if (head.path == "/v1/models" || head.path == "/models") {
+      co_return co_await say(models_answer(*worker_.snapshot()), reusable, head_only);
+    }
+    if (auto answer = refusal(*worker_.snapshot(), std::nullopt)) {
+      co_return co_await say(*answer, reusable, head_only);
+    }
+    if (head.expect_continue && !co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+    co_return co_await admit_and_relay(head, head_only);
+  }
+
+  static Error too_large(Bytes limit) {
+    return {Code::body_too_large, "the body is over " + format_bytes(limit), "proxy.max_body_bytes sets the limit", {}};
+  }
+
+  [[nodiscard]] Answer preflight() const {
+    Answer answer{204, {}, {}};
+    if (client_.allowed_origin.empty()) return answer;
+    answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+                      {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key"},
+                      {"Access-Control-Max-Age", "600"},
+                      {"Vary", "Origin"}};
+    return answer;
+  }
+
+  Task<bool> admit_and_relay(const api::RequestHead& head, bool head_only) {
+    RequestBody body(*socket_, pending_, head, worker_.guard().max_body());
+    std::string window;
+    ModelSearch search;
+    watch_.expire_in(kBodyDripLimit);
+    while (!body.done() && !search.decided && window.size() < kModelWindow) {
+      const Result<std::string> piece = co_await body.next();
+      if (!piece) co_return co_await refuse_body(piece.error(), head_only);
+      window += *piece;
+      search = find_model(window);
+      watch_.expire_in(kBodyDripLimit);
+    }
+    watch_.never_expire();
+    // From reading the snapshot to being counted nothing else of this loop can run: a drain can't miss the request.
+    const SnapshotPtr snapshot = worker_.snapshot();
+    Worker::Admission admission(worker_, snapshot->generation);
+    if (auto answer = refusal(*snapshot, search.model)) {
+      co_return co_await say(*answer, head.keep_alive && body.done(), head_only);
+    }
+    Relay relay(worker_, *socket_, watch_, pending_, client_);
+    co_return co_await relay.run(head, body, std::move(window), snapshot->route->address, admission.flight());
+  }
+
+  Task<bool> refuse_body(Error error, bool head_only) {
+    if (error.code != Code::unreachable) co_await say(error_answer(error), false, head_only);
+    co_return false;
+  }
+
+  /// Lets the client read its answer before the socket goes: closing on unread bytes would reset the connection.
+  Task<void> linger() {
+    boost::system::error_code ignored;
+    socket_->shutdown(TcpSocket::shutdown_send, ignored);
+    watch_.expire_in(kLingerLimit);
+    std::size_t dropped = 0;
+    do {
+      dropped += pending_.size();
+      pending_.clear();
+    } while (dropped < kMiB && co_await read_more());
+    socket_->close(ignored);
+  }
+
+  Worker& worker_;
+  std::shared_ptr<TcpSocket> socket_;
+  Worker::Watch watch_;
+  std::string pending_;
+  Client client_;
+};
+
+}  // namespace
+
+Task<void> run_session(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket) {
+  // Sessions end by their sockets being closed, never by an exception half-way through a relay.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  Session session(worker, std::move(socket));
+  co_await session.run();
+}
+
+}  // namespace k3d::proxy

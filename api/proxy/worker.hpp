@@ -1,0 +1,101 @@
+// One proxy loop: its thread, its sessions, its upstream connections, its requests in flight. Loops share nothing.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <list>
+#include <memory>
+#include <thread>
+
+#include "api/proxy/guard.hpp"
+#include "api/proxy/upstream.hpp"
+#include "daemon/base/async/task_group.hpp"
+#include "daemon/ports/board.hpp"
+
+namespace k3d::proxy {
+
+/// A request between its admission and its end.
+struct Flight {
+  std::uint64_t generation = 0;
+  UpstreamPtr upstream;  ///< once there is one
+  bool cut = false;      ///< the supervisor ended it
+};
+
+/// What a session's timer sweep looks at: a socket whose `expires` has passed is closed.
+struct Watched {
+  std::shared_ptr<asio::ip::tcp::socket> socket;
+  SteadyTime expires = SteadyTime::max();
+};
+
+class Worker {
+ public:
+  Worker(Board& board, Guard& guard);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  /// Ends the loop at once and joins the thread.
+  ~Worker();
+
+  [[nodiscard]] asio::io_context& loop() { return loop_; }
+  [[nodiscard]] std::uint64_t in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t sessions() const { return session_count_.load(std::memory_order_relaxed); }
+
+  // From any thread: takes over a connection that belongs to this loop.
+  void serve(asio::ip::tcp::socket socket);
+
+  // On the loop only.
+  [[nodiscard]] std::uint64_t in_flight_below(std::uint64_t generation) const;
+  void cut_below(std::uint64_t generation);
+  void close_sessions();
+  [[nodiscard]] SnapshotPtr snapshot() const { return board_.read(); }
+  Guard& guard() { return guard_; }
+  UpstreamPool& pool() { return pool_; }
+
+  /// Counts a request from here on: before anything else of the loop can run, so that a drain can't miss it.
+  class Admission {
+   public:
+    Admission(Worker& worker, std::uint64_t generation);
+    Admission(const Admission&) = delete;
+    Admission& operator=(const Admission&) = delete;
+    ~Admission();
+    Flight& flight() { return *flight_; }
+
+   private:
+    Worker& worker_;
+    std::list<Flight>::iterator flight_;
+  };
+
+  /// Keeps a session's socket in the sweep.
+  class Watch {
+   public:
+    Watch(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket);
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch();
+    void expire_in(seconds limit) { watched_->expires = std::chrono::steady_clock::now() + limit; }
+    void never_expire() { watched_->expires = SteadyTime::max(); }
+
+   private:
+    Worker& worker_;
+    std::list<Watched>::iterator watched_;
+  };
+
+ private:
+  Task<void> sweep();
+
+  Board& board_;
+  Guard& guard_;
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  TaskGroup tasks_;
+  UpstreamPool pool_;
+  std::list<Flight> flights_;
+  std::list<Watched> watched_;
+  std::atomic<std::uint64_t> in_flight_{0};
+  std::atomic<std::uint64_t> session_count_{0};
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace k3d::proxy
