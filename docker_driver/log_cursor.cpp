@@ -1,0 +1,68 @@
+#include "docker_driver/log_cursor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace k3d::docker {
+namespace {
+
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+// By how much the stamps of the two outputs may be out of order: the time between a stamp and its write.
+constexpr std::int64_t kOverlap = kNanosPerSecond / 10;
+
+std::optional<std::int64_t> nanos_of(const std::string& stamp) {
+  const Result<WallTime> time = parse_time(stamp);
+  if (!time) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time->time_since_epoch()).count();
+}
+
+}  // namespace
+
+LogCursor::LogCursor(const std::string& since) {
+  const std::optional<Nanos> stamp = nanos_of(since);
+  if (!stamp) return;
+  for (Position& position : positions_) {
+    position = {*stamp, std::numeric_limits<std::uint64_t>::max(), 0, true};
+  }
+}
+
+bool LogCursor::is_repeat(Position& position, Nanos stamp) const {
+  if (stamp < position.stamp || stamp < first_) return true;
+  if (stamp > position.stamp || position.again == position.seen) return false;
+  ++position.again;
+  return true;
+}
+
+bool LogCursor::admit(const LogLine& line) {
+  const std::optional<Nanos> stamp = nanos_of(line.stamp);
+  if (!stamp) return true;
+  Position& position = positions_[line.is_stderr ? 1 : 0];
+  if (position.replaying && is_repeat(position, *stamp)) return false;
+  // From here on everything is new, also after a step back of the clock.
+  position.replaying = false;
+  position.seen = *stamp == position.stamp ? position.seen + 1 : 1;
+  position.stamp = *stamp;
+  if (first_ == kNone) first_ = *stamp;
+  return true;
+}
+
+void LogCursor::reopened(const std::optional<std::string>& pending) {
+  pending_ = pending ? nanos_of(*pending).value_or(kNone) : kNone;
+  for (Position& position : positions_) {
+    position.again = 0;
+    position.replaying = true;
+  }
+}
+
+std::optional<std::string> LogCursor::since() const {
+  Nanos from = std::max(positions_[0].stamp, positions_[1].stamp);
+  if (from == kNone) return std::nullopt;
+  if (has_seen_lines()) from -= kOverlap;
+  if (pending_ != kNone) from = std::min(from, pending_);
+  from = std::max<Nanos>(from, 0);
+  return fmt::format("{}.{:09}", from / kNanosPerSecond, from % kNanosPerSecond);
+}
+
+}  // namespace k3d::docker
