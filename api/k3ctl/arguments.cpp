@@ -134,7 +134,8 @@ std::optional<Exit> check_word(const CLI::App& app, const std::string& word) {
   if (std::find(kNotYet.begin(), kNotYet.end(), word) != kNotYet.end()) {
     return Exit{kUsage, "", "k3ctl " + word + ": not yet. This version has no such command.\n"};
   }
-  if (app.get_subcommand_no_throw(word) != nullptr) return std::nullopt;
+  const auto named = [&word](const CLI::App* sub) { return sub->get_name() == word; };
+  if (!app.get_subcommands(named).empty()) return std::nullopt;
   return Exit{kUsage, "", "k3ctl: there is no command \"" + word + "\". \"k3ctl --help\" lists them.\n"};
 }
 
