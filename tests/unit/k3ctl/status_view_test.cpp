@@ -1,0 +1,72 @@
+#include "api/k3ctl/status_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/contract/status.hpp"
+#include "daemon/base/json.hpp"
+
+namespace k3d::cli {
+namespace {
+
+WallTime at(int offset) {
+  return *parse_time("2026-11-30T22:37:57Z") + seconds(offset);
+}
+
+Snapshot loading() {
+  Snapshot snapshot;
+  snapshot.version = "0.1.0";
+  snapshot.instance = "default";
+  snapshot.phase = Phase::loading;
+  snapshot.phase_since = at(0);
+  snapshot.target_profile = "batch";
+  snapshot.load = {320'100'000'000, 711'100'000'000, 0.45, 320.0};
+  snapshot.proxy.listen = {"127.0.0.1:8000"};
+  snapshot.proxy.queued = 2;
+  snapshot.proxy.oldest_wait_seconds = 5;
+  return snapshot;
+}
+
+std::string page_of(const Snapshot& snapshot) {
+  return status_page(Json::parse(api::status_json(snapshot)), at(90));
+}
+
+TEST(StatusPage, of_a_load) {
+  EXPECT_EQ(page_of(loading()),
+            "k3d 0.1.0, instance default\n\n"
+            "phase      loading for 1 min 30 s\n"
+            "active     none\n"
+            "target     batch\n"
+            "load       45 %  320.1 GB of 711.1 GB  5 min 20 s left\n"
+            "proxy      127.0.0.1:8000; 0 in flight, 2 waiting (5 s)\n");
+}
+
+TEST(StatusPage, shows_trouble_with_what_to_do_and_makes_it_safe) {
+  Snapshot snapshot = loading();
+  snapshot.conditions = {
+      {"live_restore_off", Severity::warning, at(0), "Docker \x1b[2Jtakes it along", "d", "turn it on"}};
+  snapshot.last_failure.emplace();
+  snapshot.last_failure->code = "oom";
+  snapshot.last_failure->title = "Out of memory";
+  snapshot.last_failure->profile = "batch";
+  snapshot.last_failure->log_excerpt = {"\x1b[31mkilled"};
+  const std::string page = page_of(snapshot);
+  EXPECT_THAT(page, testing::HasSubstr("warning: Docker \\x1b[2Jtakes it along\n  d\n  -> turn it on\n"));
+  EXPECT_THAT(page, testing::HasSubstr("last failure: Out of memory [oom] of batch"));
+  EXPECT_THAT(page, testing::HasSubstr("  | killed\n"));
+  EXPECT_THAT(page, testing::Not(testing::HasSubstr("\x1b")));
+}
+
+TEST(StatusPage, survives_an_answer_of_another_shape) {
+  for (const char* text : {"{}", "[]", "null", R"({"proxy":7,"conditions":{},"operations":null,"load":[]})"}) {
+    EXPECT_THAT(status_page(Json::parse(text), at(0)), testing::HasSubstr("active     none")) << text;
+  }
+}
+
+TEST(StatusLine, is_one_line) {
+  EXPECT_EQ(status_line(Json::parse(api::status_json(loading()))),
+            "loading, target batch, 45 %  320.1 GB of 711.1 GB  5 min 20 s left");
+}
+
+}  // namespace
+}  // namespace k3d::cli
