@@ -1,0 +1,36 @@
+// The control API's routes: one file per resource, all of the control loop.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "api/http/router.hpp"
+#include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/ports/containers.hpp"
+
+namespace k3d::api {
+
+struct ControlDependencies {
+  lifecycle::Supervisor& supervisor;
+  Containers& containers;
+};
+
+/// Every route of openapi.yaml, and no other. `deps` outlives the routes.
+std::vector<Route> control_routes(ControlDependencies& deps);
+
+std::vector<Route> status_routes(ControlDependencies& deps);
+std::vector<Route> event_routes(ControlDependencies& deps);
+std::vector<Route> profile_routes(ControlDependencies& deps);
+std::vector<Route> operation_routes(ControlDependencies& deps);
+std::vector<Route> log_routes(ControlDependencies& deps);
+
+/// Who asks, for the audit trail: "uid 1000" on the unix socket, "token from ADDRESS" on TCP.
+std::string asked_by(const Exchange& exchange);
+
+/// A whole number in a query: `fallback` when it is absent. Error invalid_request, naming what is allowed.
+Result<std::int64_t> query_number(const Exchange& exchange, std::string_view name, std::int64_t fallback,
+                                  std::int64_t least, std::int64_t most);
+
+Response json_response(unsigned status, std::string body);
+
+}  // namespace k3d::api

@@ -1,0 +1,115 @@
+// profiles, activate, deactivate.
+#include "api/contract/launch.hpp"
+#include "api/contract/operation.hpp"
+#include "api/contract/profile.hpp"
+#include "api/contract/requests.hpp"
+#include "api/contract/values.hpp"
+#include "api/control/control.hpp"
+#include "api/http/problem.hpp"
+#include "daemon/base/json.hpp"
+
+namespace k3d::api {
+namespace {
+
+Error unknown_profile(const Settings& settings, const std::string& name) {
+  std::string names;
+  for (const Profile& profile : settings.profiles) names += (names.empty() ? "" : ", ") + profile.name;
+  return {Code::unknown_profile, "there is no profile \"" + name + "\"",
+          names.empty() ? "no profile is configured" : "the profiles are: " + names, {}};
+}
+
+Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile) {
+  ProfileFacts facts;
+  const auto image = co_await deps.containers.image(image_tag(settings, profile));
+  if (image) facts.image_present = true;
+  if (!image && (image.error().code == Code::image_missing || image.error().code == Code::not_found)) {
+    facts.image_present = false;
+  }
+  co_return facts;
+}
+
+Task<void> list_profiles(ControlDependencies& deps, Exchange& exchange) {
+  const SnapshotPtr snapshot = deps.supervisor.snapshot();
+  Json items = Json::array();
+  for (const Profile& profile : snapshot->settings->profiles) {
+    const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, profile);
+    items.push_back(profile_object(*snapshot, profile, facts));
+  }
+  co_await exchange.reply(json_response(200, list_json(items, std::nullopt)));
+}
+
+Task<void> get_profile(ControlDependencies& deps, Exchange& exchange) {
+  const SnapshotPtr snapshot = deps.supervisor.snapshot();
+  const std::string name = exchange.parameters().at("name");
+  const Profile* profile = snapshot->settings->find_profile(name);
+  if (profile == nullptr) {
+    co_await exchange.reply(problem_response(unknown_profile(*snapshot->settings, name)));
+    co_return;
+  }
+  const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, *profile);
+  co_await exchange.reply(json_response(200, profile_json(*snapshot, *profile, facts)));
+}
+
+Task<void> answer_asked(Exchange& exchange, Result<lifecycle::Asked> asked) {
+  if (!asked) {
+    co_await exchange.reply(problem_response(asked.error()));
+    co_return;
+  }
+  Response response = json_response(asked->started ? 202 : 200, operation_json(asked->operation));
+  if (asked->started) response.headers.emplace_back("Location", "/api/v1/operations/" + asked->operation.id.value);
+  co_await exchange.reply(std::move(response));
+}
+
+Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string name) {
+  const Result<Launch> launch = co_await deps.supervisor.dry_run(name);
+  if (!launch) {
+    co_await exchange.reply(problem_response(launch.error()));
+    co_return;
+  }
+  const std::uint64_t streams = deps.supervisor.snapshot()->proxy.in_flight;
+  co_await exchange.reply(json_response(200, dry_run_json(*launch, std::nullopt, streams)));
+}
+
+Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
+  const std::string name = exchange.parameters().at("name");
+  const Result<ActivateRequest> request = parse_activate_request(exchange.body());
+  const SnapshotPtr snapshot = deps.supervisor.snapshot();
+  if (!request || snapshot->settings->find_profile(name) == nullptr) {
+    co_await exchange.reply(problem_response(request ? unknown_profile(*snapshot->settings, name) : request.error()));
+    co_return;
+  }
+  if (request->dry_run) {
+    co_await dry_run(deps, exchange, name);
+    co_return;
+  }
+  // Nothing holds the GPUs yet and there is no plan to go against: preempt and accept_risk have nothing to overrule.
+  lifecycle::ActivateAsk ask{name, request->force, request->restart, request->reason, asked_by(exchange)};
+  auto asked = deps.supervisor.activate(std::move(ask));
+  co_await answer_asked(exchange, std::move(asked));
+}
+
+Task<void> deactivate(ControlDependencies& deps, Exchange& exchange) {
+  const Result<DeactivateRequest> request = parse_deactivate_request(exchange.body());
+  if (!request) {
+    co_await exchange.reply(problem_response(request.error()));
+    co_return;
+  }
+  lifecycle::DeactivateAsk ask{request->force, request->reason, asked_by(exchange)};
+  auto asked = deps.supervisor.deactivate(std::move(ask));
+  co_await answer_asked(exchange, std::move(asked));
+}
+
+}  // namespace
+
+std::vector<Route> profile_routes(ControlDependencies& deps) {
+  return {
+      {"GET", "/api/v1/profiles", "list_profiles", Scope::read, [&deps](Exchange& e) { return list_profiles(deps, e); }},
+      {"GET", "/api/v1/profiles/{name}", "get_profile", Scope::read,
+       [&deps](Exchange& e) { return get_profile(deps, e); }},
+      {"POST", "/api/v1/profiles/{name}/activate", "activate_profile", Scope::write,
+       [&deps](Exchange& e) { return activate(deps, e); }},
+      {"POST", "/api/v1/deactivate", "deactivate", Scope::write, [&deps](Exchange& e) { return deactivate(deps, e); }},
+  };
+}
+
+}  // namespace k3d::api

@@ -1,0 +1,182 @@
+#include "daemon/app/daemon.hpp"
+
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <iostream>
+#include <optional>
+
+#include "api/contract/operation.hpp"
+#include "api/contract/status.hpp"
+#include "api/control/control.hpp"
+#include "api/http/auth.hpp"
+#include "api/http/server.hpp"
+#include "api/proxy/proxy.hpp"
+#include "daemon/adapters/llama_http.hpp"
+#include "daemon/adapters/proc_host.hpp"
+#include "daemon/adapters/sqlite_store.hpp"
+#include "daemon/adapters/systemd.hpp"
+#include "daemon/app/instance_lock.hpp"
+#include "daemon/app/tokens.hpp"
+#include "daemon/app/version.hpp"
+#include "daemon/base/async/sleep.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/lifecycle/attempt_folder.hpp"
+#include "daemon/lifecycle/supervisor.hpp"
+#include "docker_driver/docker.hpp"
+
+namespace k3d::app {
+namespace {
+
+constexpr seconds kControlStopLimit{2};
+
+std::uint64_t newest_attempt(const std::filesystem::path& state) {
+  const std::vector<std::uint64_t> kept = lifecycle::kept_attempts(state);
+  return kept.empty() ? 0 : kept.front();
+}
+
+Condition state_trouble(const Error& error) {
+  const bool full = error.code == Code::disk_full;
+  return {full ? "disk_full" : "state_not_persisted", Severity::error, {},
+          full ? "The disk under the state is full" : "The state can't be used", error.text(), error.hint};
+}
+
+/// Everything that lives as long as the daemon, in the order in which it depends on each other.
+class Daemon {
+ public:
+  explicit Daemon(const Settings& settings)
+      : settings_(std::make_shared<const Settings>(settings)),
+        signals_(loop_),
+        tasks_(loop_.get_executor()),
+        notifier_(adapters::systemd_notifier()),
+        engines_(adapters::llama_http()),
+        containers_(docker::connect(loop_.get_executor(), settings.docker)),
+        store_(open_store()),
+        journal_(loop_.get_executor(), *store_, newest_attempt(settings.state)),
+        proxy_(loop_.get_executor(), board_, settings),
+        supervisor_(loop_.get_executor(),
+                    lifecycle::Ports{*containers_, *engines_, host_, proxy_, *notifier_, board_, journal_}, settings_,
+                    kVersion, api::status_json),
+        control_{supervisor_, *containers_},
+        router_(api::control_routes(control_)) {
+    if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
+  }
+
+  /// Errors: what can't be bound or read; nothing is left running then.
+  Status start() {
+    if (Status listening = listen(); !listening) return listening;
+    if (Status started = proxy_.start(); !started) return started;
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    supervisor_.start();
+    tasks_.spawn(await_signals());
+    if (const unsigned period = adapters::watchdog_milliseconds(); period > 0) tasks_.spawn(feed_watchdog(milliseconds(period)));
+    notifier_->ready();
+    log::info("k3d serves", {{"instance", settings_->instance}, {"version", kVersion}, {"pid", ::getpid()}});
+    return {};
+  }
+
+  void run() { loop_.run(); }
+
+ private:
+  std::unique_ptr<Store> open_store() {
+    Result<std::unique_ptr<Store>> store = adapters::open_sqlite_store(
+        settings_->state, adapters::OperationCodec{[](const Operation& operation) { return api::operation_json(operation); },
+                                                   [](const std::string& text) { return api::operation_from_json(text); }});
+    if (store) return std::move(*store);
+    log::error("the state can't be used; k3d serves without it", {{"cause", store.error().text()}});
+    store_error_ = store.error();
+    return adapters::unusable_store(store.error());
+  }
+
+  Status listen() {
+    Result<Tokens> tokens = load_tokens(settings_->control);
+    if (!tokens) {
+      log::error("no control token: TCP requests are refused", {{"cause", tokens.error().text()}});
+      supervisor_.set_condition({"token_unavailable", Severity::error, {}, "There is no control token",
+                                 tokens.error().text(), tokens.error().hint});
+      tokens = Tokens{Secret(random_hex(32)), Secret()};
+    }
+    api::AuthRules rules;
+    rules.full_token = tokens->full;
+    rules.read_token = tokens->read;
+    rules.allowed_hosts = settings_->control.allowed_hosts;
+    const std::vector<int> passed = adapters::passed_sockets();
+    server_.emplace(loop_.get_executor(), api::ServerOptions{}, router_, std::move(rules));
+    for (const std::string& address : settings_->control.listen) {
+      Status added = server_->listen(address, settings_->control.group, passed);
+      if (!added) return added;
+    }
+    return {};
+  }
+
+  Task<void> await_signals() {
+    const auto [ec, number] = co_await signals_.async_wait(tok);
+    if (ec) co_return;
+    log::info("stopping", {{"signal", number}, {"engine", settings_->on_exit == OnExit::stop ? "stopped" : "left"}});
+    signals_.async_wait([](const boost::system::error_code& failed, int) {
+      if (!failed) ::_exit(1);  // what is written is written: nothing of the state is half done
+    });
+    co_await shut_down();
+    signals_.cancel();
+  }
+
+  Task<void> shut_down() {
+    notifier_->stopping();
+    co_await proxy_.stop(settings_->exit_drain);
+    co_await supervisor_.finish(settings_->on_exit == OnExit::stop);
+    co_await server_->stop(kControlStopLimit);
+    if (watchdog_) watchdog_->cancel();
+  }
+
+  Task<void> feed_watchdog(milliseconds period) {
+    watchdog_.emplace(loop_);
+    for (;;) {
+      notifier_->watchdog();
+      watchdog_->expires_after(period);
+      const auto [ec] = co_await watchdog_->async_wait(tok);
+      if (ec) co_return;
+    }
+  }
+
+  std::shared_ptr<const Settings> settings_;
+  asio::io_context loop_{1};
+  asio::signal_set signals_;
+  TaskGroup tasks_;
+  std::optional<Error> store_error_;
+  Board board_;
+  adapters::ProcHost host_;
+  std::unique_ptr<Notifier> notifier_;
+  std::unique_ptr<EngineClient> engines_;
+  std::unique_ptr<Containers> containers_;
+  std::unique_ptr<Store> store_;
+  lifecycle::Journal journal_;
+  proxy::Proxy proxy_;
+  lifecycle::Supervisor supervisor_;
+  api::ControlDependencies control_;
+  api::Router router_;
+  std::optional<api::Server> server_;
+  std::optional<asio::steady_timer> watchdog_;
+};
+
+int refuse(const Error& error) {
+  std::cerr << "k3d: " << error.text() << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int run_daemon(const Settings& settings) {
+  const Result<InstanceLock> instance = InstanceLock::take_instance(settings.instance);
+  if (!instance) return refuse(instance.error());
+  // A state that can't be written is a condition of a running daemon; one that another daemon uses is not.
+  const Result<InstanceLock> state = InstanceLock::take_state(settings.state);
+  if (!state && state.error().code == Code::instance_taken) return refuse(state.error());
+  Daemon daemon(settings);
+  if (const Status started = daemon.start(); !started) return refuse(started.error());
+  daemon.run();
+  return 0;
+}
+
+}  // namespace k3d::app
