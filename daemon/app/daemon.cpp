@@ -79,6 +79,12 @@ class Daemon {
 
   void run() { loop_.run(); }
 
+  /// After a failed start: ends what was begun.
+  void abandon() {
+    tasks_.spawn(shut_down());
+    loop_.run();
+  }
+
  private:
   std::unique_ptr<Store> open_store() {
     Result<std::unique_ptr<Store>> store = adapters::open_sqlite_store(
@@ -126,7 +132,7 @@ class Daemon {
     notifier_->stopping();
     co_await proxy_.stop(settings_->exit_drain);
     co_await supervisor_.finish(settings_->on_exit == OnExit::stop);
-    co_await server_->stop(kControlStopLimit);
+    if (server_) co_await server_->stop(kControlStopLimit);
     if (watchdog_) watchdog_->cancel();
   }
 
@@ -174,7 +180,10 @@ int run_daemon(const Settings& settings) {
   const Result<InstanceLock> state = InstanceLock::take_state(settings.state);
   if (!state && state.error().code == Code::instance_taken) return refuse(state.error());
   Daemon daemon(settings);
-  if (const Status started = daemon.start(); !started) return refuse(started.error());
+  if (const Status started = daemon.start(); !started) {
+    daemon.abandon();
+    return refuse(started.error());
+  }
   daemon.run();
   return 0;
 }
