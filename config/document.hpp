@@ -1,5 +1,5 @@
 // YAML text as a small tree that remembers where everything stands. The only file that includes yaml-cpp is its .cpp.
-// Bounded in depth and in size after aliases, so that no text can cost more than a few milliseconds and megabytes.
+// Bounded in depth and in size after aliases, so that no text can cost more than a second and a few dozen megabytes.
 #pragma once
 
 #include <optional>

@@ -144,6 +144,8 @@ std::string tensor_override(std::string_view text) {
   if (equals == std::string_view::npos || equals == 0) return "has no REGEX=DEVICE";
   if (text.size() > 256) return "is longer than 256 bytes";
   if (text.find(',') != std::string_view::npos) return "has a comma in it, which llama-server takes for its end";
+  // Counted repetitions multiply: a short line of them would keep the compiler of expressions busy for seconds.
+  if (std::ranges::count(text, '{') > 1) return "has more than one {N} in it";
   const std::string complaint = device(text.substr(equals + 1));
   if (!complaint.empty()) return "has a device behind = that " + complaint;
   try {

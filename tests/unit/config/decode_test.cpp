@@ -220,6 +220,8 @@ TEST(Decode, mistakes_of_placements) {
       mistakes("{mode: override, tensors: [\"a\", \"(=CPU\", \"a{1,2}=CPU\", \"=CPU\", \"a=C PU\"]}"),
       ElementsAre(HasSubstr("tensors[0]: \"a\" has no REGEX=DEVICE"), HasSubstr("has no regular expression"),
                   HasSubstr("has a comma in it"), HasSubstr("has no REGEX=DEVICE"), HasSubstr("has a device behind")));
+  EXPECT_THAT(mistakes("{mode: override, tensors: [\"((a{50}){50}){50}=CPU\"]}"),
+              ElementsAre(HasSubstr("has more than one {N} in it")));
   EXPECT_THAT(mistakes("{mode: n_cpu_moe, layers: 1, tensor_split: [0, 0]}"),
               ElementsAre(HasSubstr("gives nothing to any GPU")));
   EXPECT_THAT(mistakes("{mode: n_cpu_moe, layers: 1, tensor_split: [-1, .inf]}"),
