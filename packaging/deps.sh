@@ -26,6 +26,7 @@ tests=(
   netcat-openbsd iproute2                                         # sockets and network namespaces
   libbenchmark-dev
   shellcheck valgrind
+  busybox-static # the image that the tests of the Docker driver run
 )
 
 say() { printf 'deps: %s\n' "$*" >&2; }
