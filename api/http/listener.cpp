@@ -1,0 +1,164 @@
+#include "api/http/listener.hpp"
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "daemon/base/files.hpp"
+
+namespace k3d::api {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+/// An address of any family, as the kernel wants it.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+Result<Address> unix_address(const std::string& path) {
+  Address address;
+  sockaddr_un un{};
+  un.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof un.sun_path) {
+    return fail(Code::config_invalid, "\"" + path + "\" can't be a unix socket", "the path may have at most 107 bytes");
+  }
+  std::memcpy(un.sun_path, path.data(), path.size());
+  std::memcpy(&address.storage, &un, sizeof un);
+  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return address;
+}
+
+Result<Address> tcp_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host == "localhost") host = "127.0.0.1";
+  std::uint16_t port = 0;
+  const char* begin = text.data() + (colon == std::string::npos ? text.size() : colon + 1);
+  const auto [end, ec] = std::from_chars(begin, text.data() + text.size(), port);
+  Address address;
+  sockaddr_in in{};
+  sockaddr_in6 in6{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  in6.sin6_family = AF_INET6;
+  in6.sin6_port = htons(port);
+  const bool number = ec == std::errc() && end == text.data() + text.size();
+  if (number && ::inet_pton(AF_INET, host.c_str(), &in.sin_addr) == 1) {
+    std::memcpy(&address.storage, &in, sizeof in);
+    address.length = sizeof in;
+  } else if (number && ::inet_pton(AF_INET6, host.c_str(), &in6.sin6_addr) == 1) {
+    std::memcpy(&address.storage, &in6, sizeof in6);
+    address.length = sizeof in6;
+  } else {
+    return fail(Code::config_invalid, "\"" + text + "\" is no address", "write unix:/path or ADDRESS:PORT");
+  }
+  return address;
+}
+
+bool same(const Address& a, const sockaddr_storage& b, socklen_t length) {
+  if (a.storage.ss_family != b.ss_family) return false;
+  if (a.storage.ss_family == AF_UNIX) {
+    return std::strcmp(reinterpret_cast<const sockaddr_un*>(&a.storage)->sun_path,
+                       reinterpret_cast<const sockaddr_un*>(&b)->sun_path) == 0;
+  }
+  return a.length == length && std::memcmp(&a.storage, &b, length) == 0;
+}
+
+int passed_for(const Address& address, const std::vector<int>& passed) {
+  for (const int fd : passed) {
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length) == 0 && same(address, bound, length)) return fd;
+  }
+  return -1;
+}
+
+bool somebody_answers(const Address& address) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const bool answered = fd >= 0 && (::connect(fd, address.get(), address.length) == 0 || errno == EAGAIN);
+  if (fd >= 0) ::close(fd);
+  return answered;
+}
+
+Status set_group(const std::string& path, const std::string& group) {
+  if (group.empty()) return {};
+  std::vector<char> buffer(16384);
+  struct group entry{};
+  struct group* found = nullptr;
+  if (::getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
+    return fail(Code::config_invalid, "control.group \"" + group + "\" is no group of this host",
+                "make it with `groupadd --system " + group + "`, or leave control.group out");
+  }
+  if (::chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0 && found->gr_gid != ::getegid()) {
+    return fail(file_error("give to group " + group, path, errno));
+  }
+  return {};
+}
+
+std::unexpected<Error> cannot_listen(const std::string& address, int number) {
+  const bool used = number == EADDRINUSE;
+  return fail(used ? Code::conflict : Code::io_failed, "the control API can't listen on " + address,
+              used ? "another program does (`ss -lxtnp` names it), or change control.listen" : "change control.listen",
+              std::strerror(number));
+}
+
+Result<Listening> bind_unix(const std::string& path, const Address& address, const std::string& group) {
+  if (somebody_answers(address)) return cannot_listen("unix:" + path, EADDRINUSE);
+  if (Status made = make_folder(std::filesystem::path(path).parent_path()); !made) return fail(made.error());
+  struct stat st{};
+  if (::lstat(path.c_str(), &st) == 0 && S_ISSOCK(st.st_mode)) ::unlink(path.c_str());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // umask 0077 of the daemon keeps everyone out until the mode is set.
+  if (fd < 0 || ::bind(fd, address.get(), address.length) != 0 || ::listen(fd, kBacklog) != 0) {
+    const int number = errno;
+    if (fd >= 0) ::close(fd);
+    return cannot_listen("unix:" + path, number);
+  }
+  Status ready = set_group(path, group);
+  if (ready && ::chmod(path.c_str(), 0660) != 0) ready = fail(file_error("set the mode of", path, errno));
+  if (!ready) {
+    ::close(fd);
+    return fail(ready.error());
+  }
+  return Listening{fd, true, path};
+}
+
+Result<Listening> bind_tcp(const std::string& text, const Address& address) {
+  const int fd = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  if (fd >= 0) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (fd < 0 || ::bind(fd, address.get(), address.length) != 0 || ::listen(fd, kBacklog) != 0) {
+    const int number = errno;
+    if (fd >= 0) ::close(fd);
+    return cannot_listen(text, number);
+  }
+  return Listening{fd, false, {}};
+}
+
+}  // namespace
+
+Result<Listening> listen_on(const std::string& address, const std::string& group, const std::vector<int>& passed) {
+  const bool is_unix = address.starts_with("unix:");
+  const std::string path = is_unix ? address.substr(5) : std::string();
+  const Result<Address> parsed = is_unix ? unix_address(path) : tcp_address(address);
+  if (!parsed) return fail(parsed.error());
+  if (const int fd = passed_for(*parsed, passed); fd >= 0) return Listening{fd, is_unix, {}};
+  return is_unix ? bind_unix(path, *parsed, group) : bind_tcp(address, *parsed);
+}
+
+}  // namespace k3d::api
