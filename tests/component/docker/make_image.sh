@@ -9,7 +9,8 @@ if docker image inspect "$tag" >/dev/null 2>&1; then exit 0; fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/bin" "$folder/mnt" "$folder/tmp"
-if ! ldd /bin/busybox 2>&1 | grep -Eq 'not a dynamic executable|statically linked'; then
+linkage=$(ldd /bin/busybox 2>&1 || true)
+if [[ $linkage != *'not a dynamic executable'* && $linkage != *'statically linked'* ]]; then
   echo 'make_image: /bin/busybox is not static: install busybox-static (packaging/deps.sh --tests)' >&2
   exit 1
 fi
