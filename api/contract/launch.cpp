@@ -54,26 +54,31 @@ std::vector<std::string> docker_run(const LaunchSpec& spec) {
   return out;
 }
 
-Json launch_object(const Launch& launch) {
+Json launch_object(const Launch& launch, const std::vector<std::string>& docker_run) {
   Json out = Json::object();
   out["profile"] = launch.profile;
   out["image"] = text_or_null(launch.container.image);
   out["image_id"] = text_or_null(launch.image_id);
   out["argv"] = Json(launch.argv);
   out["weight_bytes"] = launch.weight_bytes;
-  out["docker_run"] = Json(docker_run(launch.container));
+  out["docker_run"] = Json(docker_run);
   return out;
 }
 
-std::string dry_run_json(const Launch& launch, const std::optional<double>& load_seconds,
-                         std::uint64_t streams_to_drain) {
+std::string dry_run_json(const Launch& launch, const std::vector<std::string>& docker_run,
+                         const std::optional<double>& load_seconds, std::uint64_t streams_to_drain) {
   Json out = Json::object();
   out["profile"] = launch.profile;
   out["plan"] = nullptr;
   out["load_seconds"] = number_or_null(load_seconds);
   out["streams_to_drain"] = streams_to_drain;
-  out["launch"] = launch_object(launch);
+  out["launch"] = launch_object(launch, docker_run);
   return dump_json(out);
+}
+
+std::string dry_run_json(const Launch& launch, const std::optional<double>& load_seconds,
+                         std::uint64_t streams_to_drain) {
+  return dry_run_json(launch, docker_run(launch.container), load_seconds, streams_to_drain);
 }
 
 }  // namespace k3d::api

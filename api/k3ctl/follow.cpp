@@ -23,8 +23,9 @@ class ProgressView {
  public:
   explicit ProgressView(Session& session) : session_(session) {}
 
-  void show(const Operation& operation) {
+  void show(Operation operation) {
     if (session_.json) return;
+    rate_.complete(operation.progress, std::chrono::steady_clock::now());
     if (session_.terminal.live) {
       session_.out << '\r' << progress_line(operation, session_.terminal.width - 1) << "\x1b[K" << std::flush;
       drawn_ = true;
@@ -41,6 +42,7 @@ class ProgressView {
  private:
   Session& session_;
   PlainProgress plain_;
+  RateMeter rate_;
   bool drawn_ = false;
 };
 

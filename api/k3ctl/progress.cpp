@@ -69,6 +69,22 @@ std::string progress_line(const Operation& operation, int width) {
          std::string(static_cast<std::size_t>(length - filled), '.') + "]" + figures;
 }
 
+void RateMeter::complete(Progress& progress, SteadyTime now) {
+  constexpr seconds kWindow{10}, kLeast{1};
+  const bool restarted = progress.step != step_ || (!looks_.empty() && progress.done_bytes < looks_.back().done);
+  if (restarted) looks_.clear();
+  step_ = progress.step;
+  looks_.push_back({now, progress.done_bytes});
+  while (looks_.size() > 2 && now - looks_.front().at > kWindow) looks_.pop_front();
+  const std::chrono::duration<double> time = now - looks_.front().at;
+  if (progress.rate_bytes_per_second || time < kLeast || progress.done_bytes == looks_.front().done) return;
+  const double rate = static_cast<double>(progress.done_bytes - looks_.front().done) / time.count();
+  progress.rate_bytes_per_second = rate;
+  if (!progress.eta_seconds && progress.total_bytes > progress.done_bytes) {
+    progress.eta_seconds = static_cast<double>(progress.total_bytes - progress.done_bytes) / rate;
+  }
+}
+
 std::optional<std::string> PlainProgress::next(const Operation& operation) {
   const std::string step = step_of(operation);
   const auto fraction = fraction_of(operation.progress);

@@ -65,6 +65,39 @@ TEST(PlainProgress, says_each_step_once_and_each_tenth) {
   EXPECT_EQ(lines, 11);
 }
 
+TEST(RateMeter, tells_rate_and_rest_from_what_it_saw) {
+  RateMeter meter;
+  const SteadyTime begin{};
+  Progress progress;
+  progress.step = "load";
+  progress.total_bytes = 1000;
+  const auto look = [&meter, &progress, begin](int at, Bytes done) {
+    progress.done_bytes = done;
+    progress.rate_bytes_per_second = progress.eta_seconds = std::nullopt;
+    meter.complete(progress, begin + seconds(at));
+    return progress.rate_bytes_per_second;
+  };
+  EXPECT_FALSE(look(0, 0));
+  EXPECT_EQ(look(2, 20), 10);
+  EXPECT_EQ(progress.eta_seconds, 98);
+  for (int at = 3; at <= 40; ++at) look(at, 20 + 20 * static_cast<Bytes>(at - 2));
+  EXPECT_EQ(progress.rate_bytes_per_second, 20);  // the slow beginning is forgotten
+  EXPECT_FALSE(look(41, 5));                      // another load
+  progress.step = "other";
+  EXPECT_FALSE(look(60, 500));
+}
+
+TEST(RateMeter, believes_the_daemon_first) {
+  RateMeter meter;
+  Progress progress;
+  for (int at = 0; at < 3; ++at) {
+    progress.done_bytes = static_cast<Bytes>(at) * 100;
+    progress.rate_bytes_per_second = 7;
+    meter.complete(progress, SteadyTime{} + seconds(at * 5));
+  }
+  EXPECT_EQ(progress.rate_bytes_per_second, 7);
+}
+
 TEST(Present, durations_and_rates) {
   EXPECT_EQ(duration_text(0.2), "under 1 s");
   EXPECT_EQ(duration_text(-5), "under 1 s");
