@@ -20,7 +20,7 @@ std::optional<std::int64_t> nanos_of(const std::string& stamp) {
 
 }  // namespace
 
-LogCursor::LogCursor(const std::string& since) {
+LogCursor::LogCursor(const std::string& since, bool tailed) : tailed_(tailed) {
   const std::optional<Nanos> stamp = nanos_of(since);
   if (!stamp) return;
   for (Position& position : positions_) {
@@ -29,7 +29,7 @@ LogCursor::LogCursor(const std::string& since) {
 }
 
 bool LogCursor::is_repeat(Position& position, Nanos stamp) const {
-  if (stamp < position.stamp || stamp < first_) return true;
+  if (stamp < position.stamp || stamp < floor_) return true;
   if (stamp > position.stamp || position.again == position.seen) return false;
   ++position.again;
   return true;
@@ -49,6 +49,7 @@ bool LogCursor::admit(const LogLine& line) {
 }
 
 void LogCursor::reopened(const std::optional<std::string>& pending) {
+  if (tailed_) floor_ = first_;
   pending_ = pending ? nanos_of(*pending).value_or(kNone) : kNone;
   for (Position& position : positions_) {
     position.again = 0;

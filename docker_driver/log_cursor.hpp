@@ -18,7 +18,8 @@ class LogCursor {
  public:
   LogCursor() = default;
   /// Only lines after `since`, a stamp; empty: all. A text that is no stamp counts as empty.
-  explicit LogCursor(const std::string& since);
+  /// `tailed`: the log was asked for from some line on, and nothing from before that line may come later.
+  explicit LogCursor(const std::string& since, bool tailed = false);
 
   /// Notes `line`; false if it was seen before.
   bool admit(const LogLine& line);
@@ -42,7 +43,9 @@ class LogCursor {
   bool is_repeat(Position& position, Nanos stamp) const;
 
   std::array<Position, 2> positions_;
-  Nanos first_ = kNone;  ///< of the first line admitted: a `tail` began there
+  bool tailed_ = false;
+  Nanos first_ = kNone;  ///< of the first line admitted
+  Nanos floor_ = kNone;  ///< lines from before it were left out by the tail
   Nanos pending_ = kNone;
 };
 

@@ -23,7 +23,7 @@ class ContainerLog : public LogStream {
         api_(std::move(api)),
         id_(std::move(id)),
         request_(std::move(request)),
-        cursor_(request_.since),
+        cursor_(request_.since, request_.tail.has_value()),
         phase_(request_.follow ? Phase::following : Phase::rest),
         piece_(kPieceBytes) {}
 
