@@ -1,0 +1,15 @@
+// Where layers and experts go, as flags. --fit and an explicit placement never together: llama-server would drop the
+// fit with only a warning.
+#pragma once
+
+#include "daemon/engine/arguments.hpp"
+#include "daemon/model/settings.hpp"
+
+namespace k3d::engine {
+
+void add_placement(Arguments& arguments, const Profile& profile);
+
+/// Whether the placement leaves experts on the CPU by its own words: then each micro-batch copies them to a GPU.
+bool is_hybrid(const Placement& placement);
+
+}  // namespace k3d::engine
