@@ -46,22 +46,22 @@ std::vector<E> all(const Step& step) {
 }
 
 /// Runs events from `state` and keeps the last step.
-struct Run {
+struct Play {
   InstanceState state;
   Step last;
   Facts facts;
 
-  Run& then(const Event& event) {
+  Play& then(const Event& event) {
     last = step(state, event, facts);
     state = last.state;
     return *this;
   }
 };
 
-Run ready_with(const std::string& profile) { return {state::Ready{engine_of(profile, 1)}, {}, {}}; }
+Play ready_with(const std::string& profile) { return {state::Ready{engine_of(profile, 1)}, {}, {}}; }
 
 TEST(Step, from_nothing_to_ready) {
-  Run run{state::Stopped{}, {}, {}};
+  Play run{state::Stopped{}, {}, {}};
   run.then(event::Activate{target_of("a", "op")});
   EXPECT_EQ(phase_of(run.state), Phase::preparing);
   ASSERT_EQ(all<effect::Prepare>(run.last).size(), 1U);
@@ -77,7 +77,7 @@ TEST(Step, from_nothing_to_ready) {
 }
 
 TEST(Step, a_switch_serves_the_old_profile_until_it_is_drained) {
-  Run run = ready_with("a");
+  Play run = ready_with("a");
   run.then(event::Activate{target_of("b", "op")});
   EXPECT_EQ(active_profile(run.state), "a");
   EXPECT_EQ(target_profile(run.state), "b");
@@ -91,7 +91,7 @@ TEST(Step, a_switch_serves_the_old_profile_until_it_is_drained) {
 }
 
 TEST(Step, a_failed_preparation_leaves_the_old_profile_serving) {
-  Run run = ready_with("a");
+  Play run = ready_with("a");
   run.then(event::Activate{target_of("b", "op")});
   run.then(event::PrepareFailed{OperationId("op"), failure("model_missing")});
   EXPECT_EQ(phase_of(run.state), Phase::ready);
@@ -103,7 +103,7 @@ TEST(Step, a_failed_preparation_leaves_the_old_profile_serving) {
 
 TEST(Step, a_failed_start_brings_the_old_profile_back_unless_told_not_to) {
   for (const bool roll_back : {true, false}) {
-    Run run = ready_with("a");
+    Play run = ready_with("a");
     run.facts.roll_back = roll_back;
     run.then(event::Activate{target_of("b", "op")}).then(event::Prepared{OperationId("op"), launch_of("b", 2)});
     run.then(event::Drained{1}).then(event::EngineStopped{1}).then(event::Started{engine_of("b", 2)});
@@ -120,7 +120,7 @@ TEST(Step, a_failed_start_brings_the_old_profile_back_unless_told_not_to) {
 
 TEST(Step, cancelling_before_the_old_engine_stops_leaves_it_serving) {
   for (const bool draining : {false, true}) {
-    Run run = ready_with("a");
+    Play run = ready_with("a");
     run.then(event::Activate{target_of("b", "op")});
     if (draining) run.then(event::Prepared{OperationId("op"), launch_of("b", 2)});
     run.then(event::Cancel{OperationId("op")});
@@ -132,7 +132,7 @@ TEST(Step, cancelling_before_the_old_engine_stops_leaves_it_serving) {
 }
 
 TEST(Step, cancelling_a_load_stops_the_engine_and_nothing_runs) {
-  Run run{state::Loading{target_of("a", "op"), engine_of("a", 1)}, {}, {}};
+  Play run{state::Loading{target_of("a", "op"), engine_of("a", 1)}, {}, {}};
   run.then(event::Cancel{OperationId("another")});
   EXPECT_FALSE(run.last.ignored.empty());
   run.then(event::Cancel{OperationId("op")}).then(event::EngineStopped{1});
@@ -140,7 +140,7 @@ TEST(Step, cancelling_a_load_stops_the_engine_and_nothing_runs) {
 }
 
 TEST(Step, a_newer_activation_supersedes_one_under_way) {
-  Run run{state::Loading{target_of("a", "one"), engine_of("a", 1)}, {}, {}};
+  Play run{state::Loading{target_of("a", "one"), engine_of("a", 1)}, {}, {}};
   run.then(event::Activate{target_of("b", "two")});
   EXPECT_EQ(all<effect::OperationEnd>(run.last).at(0).error->code, "superseded");
   EXPECT_EQ(all<effect::Stop>(run.last).size(), 1U);
@@ -149,7 +149,7 @@ TEST(Step, a_newer_activation_supersedes_one_under_way) {
 }
 
 TEST(Step, superseded_while_its_container_is_created_stops_it_as_soon_as_it_is_there) {
-  Run run{state::Starting{target_of("a", "one"), launch_of("a", 1)}, {}, {}};
+  Play run{state::Starting{target_of("a", "one"), launch_of("a", 1)}, {}, {}};
   run.then(event::Deactivate{OperationId("two"), false}).then(event::Started{engine_of("a", 1)});
   EXPECT_EQ(all<effect::Stop>(run.last).size(), 1U);
   run.then(event::EngineStopped{1});
@@ -157,7 +157,7 @@ TEST(Step, superseded_while_its_container_is_created_stops_it_as_soon_as_it_is_t
 }
 
 TEST(Step, events_of_an_earlier_attempt_change_nothing) {
-  const Run loading{state::Loading{target_of("a", "op"), engine_of("a", 2)}, {}, {}};
+  const Play loading{state::Loading{target_of("a", "op"), engine_of("a", 2)}, {}, {}};
   for (const Event& stale : std::vector<Event>{event::HealthOk{1}, event::Exited{1, {}}, event::GaveUp{1, {}},
                                                event::Drained{1}, event::EngineStopped{1}}) {
     EXPECT_FALSE(step(loading.state, stale, {}).ignored.empty());
@@ -167,7 +167,7 @@ TEST(Step, events_of_an_earlier_attempt_change_nothing) {
 TEST(Step, an_adopted_engine_is_ready_by_its_health_alone) {
   Engine engine = engine_of("a", 1);
   engine.adopted = true;
-  Run run{state::Stopped{}, {}, {}};
+  Play run{state::Stopped{}, {}, {}};
   run.then(event::Adopted{engine}).then(event::HealthOk{1});
   EXPECT_EQ(phase_of(run.state), Phase::ready);
   EXPECT_TRUE(all<effect::Probe>(run.last).empty()) << "a completion would queue behind busy slots";
