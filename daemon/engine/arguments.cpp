@@ -3,8 +3,10 @@
 namespace k3d::engine {
 
 Error flag_missing(const std::string& flag, std::string_view setting, const std::string& image) {
-  return {Code::flag_missing, "the engine image " + image + " has no " + flag + ", which " + std::string(setting) + " needs",
-          "use an image of a newer llama.cpp, or change " + std::string(setting), {}};
+  return {Code::flag_missing,
+          "the engine image " + image + " has no " + flag + ", which " + std::string(setting) + " needs",
+          "use an image of a newer llama.cpp, or change " + std::string(setting),
+          {}};
 }
 
 std::string Arguments::spelling(Spellings flag) const {
@@ -35,7 +37,9 @@ void Arguments::wish(Spellings flag) {
   if (std::string found = spelling(flag); !found.empty()) list_.push_back(std::move(found));
 }
 
-void Arguments::append(const std::vector<std::string>& more) { list_.insert(list_.end(), more.begin(), more.end()); }
+void Arguments::append(const std::vector<std::string>& more) {
+  list_.insert(list_.end(), more.begin(), more.end());
+}
 
 Result<std::vector<std::string>> Arguments::take() {
   if (!status_) return fail(status_.error());

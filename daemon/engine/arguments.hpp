@@ -15,7 +15,8 @@ using Spellings = std::initializer_list<const char*>;
 
 class Arguments {
  public:
-  Arguments(const EngineCapabilities& image, std::string image_name) : image_(image), image_name_(std::move(image_name)) {}
+  Arguments(const EngineCapabilities& image, std::string image_name)
+      : image_(image), image_name_(std::move(image_name)) {}
 
   /// Adds the first spelling that the image has, with `value`; if it has none, the list fails, naming `setting`.
   void need(Spellings flag, std::string_view setting, std::string value);

@@ -47,8 +47,11 @@ EngineCapabilities parse_help(std::string_view help) {
 }
 
 std::string capabilities_to_json(const EngineCapabilities& able) {
-  return dump_json(Json{{"image_id", able.image_id}, {"has_shell", able.has_shell}, {"unix_socket", able.unix_socket},
-                        {"flags", able.flags}, {"version", able.version}});
+  return dump_json(Json{{"image_id", able.image_id},
+                        {"has_shell", able.has_shell},
+                        {"unix_socket", able.unix_socket},
+                        {"flags", able.flags},
+                        {"version", able.version}});
 }
 
 Result<EngineCapabilities> capabilities_from_json(std::string_view text) {

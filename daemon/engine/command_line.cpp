@@ -101,7 +101,8 @@ void add_placement(Arguments& out, const Profile& profile) {
   }
   out.need({"--split-mode", "-sm"}, "gpus", {"layer"});
   if (placement.mode == PlacementMode::fit) {
-    const std::vector<int> margins = placement.fit_target_mib.empty() ? std::vector{kFitTargetMib} : placement.fit_target_mib;
+    const std::vector<int> margins =
+        placement.fit_target_mib.empty() ? std::vector{kFitTargetMib} : placement.fit_target_mib;
     out.need({"--fit", "-fit"}, "placement fit", {"on"});
     out.need({"--fit-target", "-fitt"}, "placement.fit_target_mib", {joined(margins)});
     return;
@@ -120,7 +121,8 @@ void add_placement(Arguments& out, const Profile& profile) {
 
 void add_memory(Arguments& out, const CommandInputs& inputs) {
   const Profile& profile = inputs.profile;
-  const int cache = profile.cache_ram ? static_cast<int>(*profile.cache_ram / kMiB) : auto_cache_ram_mib(inputs.host.ram_bytes);
+  const int cache =
+      profile.cache_ram ? static_cast<int>(*profile.cache_ram / kMiB) : auto_cache_ram_mib(inputs.host.ram_bytes);
   const int checkpoints = profile.ctx_checkpoints.value_or(auto_checkpoints(inputs.host.ram_bytes, profile.slots));
   const int batch = profile.batch.value_or(hybrid(profile) ? kHybridBatch : kVramBatch);
   out.need({"--ctx-size", "-c"}, "context", {std::to_string(profile.context)});
@@ -131,7 +133,8 @@ void add_memory(Arguments& out, const CommandInputs& inputs) {
   out.need({"--cache-type-v", "-ctv"}, "cache_type", {profile.cache_type});
   if (profile.cache_ram) out.need({"--cache-ram", "-cram"}, "cache_ram", {std::to_string(cache)});
   if (!profile.cache_ram) out.add({"--cache-ram", "-cram"}, {std::to_string(cache)});
-  if (profile.ctx_checkpoints) out.need({"--ctx-checkpoints", "-ctxcp"}, "ctx_checkpoints", {std::to_string(checkpoints)});
+  if (profile.ctx_checkpoints)
+    out.need({"--ctx-checkpoints", "-ctxcp"}, "ctx_checkpoints", {std::to_string(checkpoints)});
   if (!profile.ctx_checkpoints) out.add({"--ctx-checkpoints", "-ctxcp"}, {std::to_string(checkpoints)});
 }
 

@@ -18,8 +18,8 @@ struct CommandInputs {
   Profile profile;
   bool vision = false;  ///< the engine's source can see
   EngineCapabilities capabilities;
-  std::string model_path;                 ///< inside the container
-  std::optional<std::string> mmproj_path; ///< inside the container
+  std::string model_path;                  ///< inside the container
+  std::optional<std::string> mmproj_path;  ///< inside the container
   HostFacts host;
   EngineAddress address;
   bool log_to_file = true;

@@ -2,123 +2,211 @@
 
 #include <algorithm>
 
-#include "daemon/base/json.hpp"
-#include "daemon/engine/catalogue.hpp"
+#include "daemon/engine/failure_table.hpp"
+#include "daemon/engine/log_reader.hpp"
 
 namespace k3d::engine {
 namespace {
 
 constexpr std::size_t kExcerptLines = 20;
+constexpr std::size_t kExcerptBytes = 500;  ///< of one line
 
-bool any_line(const std::vector<std::string>& lines, std::string_view pattern) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [pattern](const std::string& line) { return line.find(pattern) != std::string::npos; });
-}
-
-const CatalogueRow* find_row(const Evidence& evidence) {
-  for (const CatalogueRow& row : kCatalogue) {
-    if (row.when_ready == 1 && !evidence.ready) continue;
-    if (row.when_ready == 0 && evidence.ready) continue;
-    if (!any_line(evidence.lines, row.pattern)) continue;
-    if (!row.second_pattern.empty() && !any_line(evidence.lines, row.second_pattern)) continue;
-    return &row;
-  }
-  return nullptr;
-}
-
-struct Plain {
-  const char* code;
-  const char* title;
-  const char* advice;
-  bool retryable;
+/// The decisive line of a log, and the row that it matched.
+struct Finding {
+  const FailureRow* row = nullptr;
+  std::size_t line = 0;
 };
 
-/// What the exit code alone says.
-Plain by_exit_code(const Evidence& evidence) {
-  const int code = evidence.exit_code.value_or(-1);
-  if (evidence.oom_killed && code == 137) {
-    return {"oom", "The kernel killed the engine for memory", "free RAM, or lower cache_ram, ctx_checkpoints or slots", false};
+/// Whether `text` holds `pattern`, in which * is anything; from the beginning if `anchored`.
+bool holds(std::string_view text, std::string_view pattern, bool anchored) {
+  std::size_t at = 0;
+  bool fixed = anchored;
+  while (!pattern.empty()) {
+    const std::string_view piece = pattern.substr(0, pattern.find('*'));
+    const std::size_t found = text.find(piece, at);
+    if (found == std::string_view::npos || (fixed && found != at)) return false;
+    at = found + piece.size();
+    fixed = false;
+    pattern.remove_prefix(std::min(piece.size() + 1, pattern.size()));
   }
-  switch (code) {
-    case 126:
-    case 127: return {"image_error", "The image's program can't be run", "check the image: its entrypoint must be llama-server", false};
-    case 137: return {"killed", "The engine was killed", "look for who sent SIGKILL: the kernel (`dmesg`), Docker's restart, or a person", true};
-    case 143: return {"killed", "The engine was told to end", "look for who stopped the container", true};
-    case 132:
-    case 134:
-    case 135:
-    case 136:
-    case 139: return {"crash", "The engine crashed", "the log's last lines say where; try another image", true};
-    case 0: return {"exited", "The engine ended by itself", "look at its log: k3ctl logs", true};
-    default: return {"exited", "The engine ended with an error", "look at its log: k3ctl logs", true};
-  }
+  return true;
 }
 
-std::vector<std::string> excerpt(const std::vector<std::string>& lines) {
-  std::vector<std::string> last;
-  const std::size_t begin = lines.size() > kExcerptLines ? lines.size() - kExcerptLines : 0;
-  for (std::size_t i = begin; i < lines.size(); ++i) last.push_back(printable(lines[i]));
-  return last;
+bool is_of(const FailureRow& row, LineLevel level) {
+  switch (row.lines) {
+    case Lines::error:
+      return level == LineLevel::error;
+    case Lines::warning:
+      return level == LineLevel::warning;
+    case Lines::bare:
+      return level == LineLevel::bare;
+    case Lines::error_or_bare:
+      return level == LineLevel::error || level == LineLevel::bare;
+  }
+  return false;
 }
 
-/// The line that shows the failure: the first with the row's pattern.
-std::string telling_line(const Evidence& evidence, std::string_view pattern) {
-  for (const std::string& line : evidence.lines) {
-    if (line.find(pattern) != std::string::npos) return printable(line);
+/// "/src/ggml/src/ggml-cuda/ggml-cuda.cu:106: CUDA error": how the engine says why it aborts.
+bool is_abort(const EngineLine& line) {
+  return line.level == LineLevel::bare && line.text.starts_with('/') && holds(line.text, "*.c*:*: ", true);
+}
+
+bool matches(const FailureRow& row, const EngineLine& line, bool ready) {
+  if (row.pattern.empty() || !is_of(row, line.level)) return false;
+  // Once it serves, bare lines may be the text of requests: only the engine's own last words count then.
+  const bool bare = line.level == LineLevel::bare;
+  if (bare && ready && !is_abort(line) && !line.text.starts_with(row.pattern)) return false;
+  return holds(line.text, row.pattern, row.lines == Lines::bare) && holds(line.text, row.also, false);
+}
+
+Finding find_row(const std::vector<EngineLine>& lines, bool ready) {
+  for (const FailureRow& row : failure_table()) {
+    if (row.moment == (ready ? Moment::loading : Moment::serving)) continue;
+    for (std::size_t i = lines.size(); i > 0; --i) {
+      if (matches(row, lines[i - 1], ready)) return {&row, i - 1};
+    }
   }
   return {};
 }
 
+const FailureRow* find_code(std::string_view code) {
+  const auto table = failure_table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [code](const FailureRow& row) { return row.code == code; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+Failure of_row(const FailureRow& row) {
+  Failure failure;
+  failure.code = row.code;
+  failure.title = row.title;
+  failure.advice = row.advice;
+  failure.retryable = row.retryable;
+  return failure;
+}
+
+std::string shortened(std::string text) {
+  if (text.size() <= kExcerptBytes) return text;
+  std::size_t end = kExcerptBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+bool is_backtrace(const EngineLine& line) {
+  return holds(line.text, "/*(*+0x*)[0x", true);
+}
+
+/// What people want to see first: trouble, and before the engine served also lines of others than llama-server's log.
+bool is_relevant(const EngineLine& line, bool ready) {
+  if (line.text.empty() || is_backtrace(line)) return false;
+  if (line.level == LineLevel::error || line.level == LineLevel::warning) return true;
+  return line.level == LineLevel::bare && (!ready || is_abort(line));
+}
+
+std::vector<std::string> excerpt(const std::vector<EngineLine>& lines, const std::vector<std::string>& raw, bool ready,
+                                 std::optional<std::size_t> decisive) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (is_relevant(lines[i], ready)) chosen.push_back(i);
+  }
+  // Without any trouble in it, its end at least says how far the engine came; without the text of requests.
+  for (std::size_t i = 0; chosen.empty() && i < lines.size(); ++i) {
+    if (lines[i].level == LineLevel::info) chosen.push_back(i);
+  }
+  if (chosen.size() > kExcerptLines) chosen.erase(chosen.begin(), chosen.end() - kExcerptLines);
+  if (decisive && std::find(chosen.begin(), chosen.end(), *decisive) == chosen.end()) {
+    if (chosen.size() == kExcerptLines) chosen.erase(chosen.begin());
+    chosen.insert(chosen.begin(), *decisive);
+  }
+  std::vector<std::string> text;
+  for (const std::size_t i : chosen) text.push_back(shortened(printable(raw[i])));
+  return text;
+}
+
+std::vector<EngineLine> read_all(const std::vector<std::string>& raw) {
+  std::vector<EngineLine> lines;
+  lines.reserve(raw.size());
+  for (const std::string& line : raw) lines.push_back(read_engine_line(line));
+  return lines;
+}
+
+std::string exit_words(const Evidence& evidence) {
+  if (!evidence.exit_code) return "its exit code is not known";
+  const int code = *evidence.exit_code;
+  switch (code) {
+    case 134:
+      return "exit code 134 (abort)";
+    case 137:
+      return "exit code 137 (SIGKILL)";
+    case 139:
+      return "exit code 139 (segmentation fault)";
+    case 143:
+      return "exit code 143 (SIGTERM)";
+    default:
+      return "exit code " + std::to_string(code);
+  }
+}
+
+/// What the exit code alone says; `decided` if the log has nothing to add to it.
+struct Verdict {
+  std::string_view code;
+  bool decided = false;
+};
+
+Verdict by_exit(const Evidence& evidence) {
+  if (evidence.oom_killed) return {"oom", true};
+  if (!evidence.exit_code) return {"crash", false};
+  switch (*evidence.exit_code) {
+    case 0:    // its own orderly end, which only a signal brings about
+    case 137:  // SIGKILL
+    case 143:  // SIGTERM while it loaded
+      return {"killed", true};
+    case 126:
+    case 127:
+      return {"image_error", false};
+    default:
+      return {"crash", false};
+  }
+}
+
 }  // namespace
 
-std::string printable(std::string_view line) {
-  std::string plain;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '\x1b') {  // a terminal escape: to its final letter
-      while (i + 1 < line.size() && !((line[i] >= 'A' && line[i] <= 'Z') || (line[i] >= 'a' && line[i] <= 'z'))) ++i;
-      continue;
-    }
-    plain += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  }
-  const Result<Json> utf8 = parse_json(dump_json(Json(plain)));
-  return utf8 ? utf8->get<std::string>() : std::string();
-}
-
 Failure classify(const Evidence& evidence) {
-  Failure failure;
+  const std::vector<EngineLine> lines = read_all(evidence.lines);
+  const Verdict verdict = by_exit(evidence);
+  const Finding finding = verdict.decided ? Finding{} : find_row(lines, evidence.ready);
+  const FailureRow* row = finding.row != nullptr ? finding.row : find_code(verdict.code);
+  Failure failure = of_row(*row);
   failure.exit_code = evidence.exit_code;
-  failure.log_excerpt = excerpt(evidence.lines);
-  const std::string ended = "exit code " + (evidence.exit_code ? std::to_string(*evidence.exit_code) : std::string("unknown"));
-  const CatalogueRow* row = evidence.oom_killed ? nullptr : find_row(evidence);
-  if (row == nullptr) {
-    const Plain plain = by_exit_code(evidence);
-    failure.code = plain.code;
-    failure.title = plain.title;
-    failure.advice = plain.advice;
-    failure.retryable = plain.retryable;
-    failure.detail = ended + (failure.log_excerpt.empty() ? "" : "; last line: " + failure.log_excerpt.back());
-    return failure;
+  std::optional<std::size_t> decisive;
+  if (finding.row != nullptr) {
+    decisive = finding.line;
+  } else if (!verdict.decided) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].level == LineLevel::error || is_abort(lines[i])) decisive = i;
+    }
   }
-  failure.code = row->code;
-  failure.title = row->title;
-  failure.advice = row->advice;
-  failure.retryable = row->retryable;
-  failure.detail = ended + "; " + telling_line(evidence, row->pattern);
+  failure.detail = decisive ? shortened(lines[*decisive].text) : "the engine ended with " + exit_words(evidence);
+  if (!decisive && !evidence.exit_code) failure.detail = "the engine ended, and " + exit_words(evidence);
+  failure.log_excerpt = excerpt(lines, evidence.lines, evidence.ready, decisive);
   return failure;
 }
 
-Failure load_stalled(const std::string& profile, std::uint64_t attempt, seconds limit, std::vector<std::string> lines) {
-  Failure failure;
-  failure.code = "load_stalled";
-  failure.title = "The load stands still";
-  failure.detail = "no bytes read, no CPU time and no log line for " + format_duration(limit);
-  failure.advice = "check the disk under the weights, and that kernel.numa_balancing is 0";
-  failure.retryable = true;
+Failure load_stalled(const std::string& profile, std::uint64_t attempt, seconds limit,
+                     const std::vector<std::string>& lines) {
+  Failure failure = of_row(*find_code("load_stalled"));
+  failure.detail = "for " + format_duration(limit) + " it has read nothing, used no CPU time and logged nothing";
   failure.profile = profile;
   failure.attempt = attempt;
-  failure.log_excerpt = excerpt(lines);
+  const std::size_t begin = lines.size() > kExcerptLines ? lines.size() - kExcerptLines : 0;
+  for (std::size_t i = begin; i < lines.size(); ++i) failure.log_excerpt.push_back(shortened(printable(lines[i])));
   return failure;
+}
+
+std::optional<Failure> catalogued(std::string_view code) {
+  const FailureRow* row = find_code(code);
+  if (row == nullptr) return std::nullopt;
+  return of_row(*row);
 }
 
 }  // namespace k3d::engine

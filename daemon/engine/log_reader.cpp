@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// Length of the ANSI escape that `text` begins with: CSI, OSC up to BEL or ST, or two bytes.
 std::size_t escape_length(std::string_view text) {
@@ -30,7 +32,11 @@ std::size_t escape_length(std::string_view text) {
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0U) == 0xE0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : (lead & 0xF0U) == 0xE0      ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0U) != 0x80) return 0;
@@ -60,11 +66,16 @@ std::size_t stamp_length(std::string_view text) {
 
 std::optional<LineLevel> level_of(char letter) {
   switch (letter) {
-    case 'E': return LineLevel::error;
-    case 'W': return LineLevel::warning;
-    case 'I': return LineLevel::info;
-    case 'D': return LineLevel::debug;
-    default: return std::nullopt;
+    case 'E':
+      return LineLevel::error;
+    case 'W':
+      return LineLevel::warning;
+    case 'I':
+      return LineLevel::info;
+    case 'D':
+      return LineLevel::debug;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -21,7 +21,8 @@ void add_fit(Arguments& arguments, const Placement& placement) {
 void add_explicit(Arguments& arguments, const Placement& placement) {
   arguments.need({"-ngl", "--n-gpu-layers", "--gpu-layers"}, "an explicit placement", "999");
   if (placement.mode == PlacementMode::n_cpu_moe) {
-    arguments.need({"--n-cpu-moe", "-ncmoe"}, "placement.mode: n_cpu_moe", std::to_string(placement.n_cpu_moe.value_or(0)));
+    arguments.need({"--n-cpu-moe", "-ncmoe"}, "placement.mode: n_cpu_moe",
+                   std::to_string(placement.n_cpu_moe.value_or(0)));
   } else {
     arguments.need({"--override-tensor", "-ot"}, "placement.mode: override",
                    fmt::format("{}", fmt::join(placement.tensors, ",")));

@@ -12,6 +12,7 @@ struct EngineCapabilities {
   bool has_shell = false;
   bool unix_socket = false;             ///< --host takes a PATH.sock
   std::map<std::string, std::vector<std::string>> flags;  ///< every spelling -> all spellings of the same option
+  std::map<std::string, std::string> values;  ///< every spelling that takes a value -> what the help calls it
   std::string version;                  ///< as far as known; may be empty
 
   [[nodiscard]] bool has(const std::string& flag) const { return flags.contains(flag); }

@@ -1,0 +1,197 @@
+#include "daemon/adapters/proc_host.hpp"
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace k3d::adapters {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files of /proc have no size: read to the end, a few MiB at most (cpuinfo of a large host).
+std::string read(const fs::path& path) {
+  constexpr std::size_t kLimit = 8 * kMiB;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  char piece[16384];
+  while (file && text.size() < kLimit) {
+    file.read(piece, sizeof piece);
+    text.append(piece, static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+/// What stands behind "KEY:" in a file of such lines.
+std::optional<std::string> value_of(const std::string& text, std::string_view key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find_first_not_of(" \t", key.size());
+    if (colon == std::string::npos || line[colon] != ':') continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> number_of(const std::string& text, std::string_view key) {
+  const auto value = value_of(text, key);
+  return value ? number(*value) : std::nullopt;
+}
+
+/// Different (physical id, core id); where the kernel names none, every processor is one.
+int physical_cores(const std::string& cpuinfo) {
+  std::set<std::pair<std::string, std::string>> cores;
+  int processors = 0;
+  std::string package, line;
+  std::istringstream lines(cpuinfo);
+  while (std::getline(lines, line)) {
+    if (line.starts_with("processor")) ++processors;
+    if (const auto id = value_of(line, "physical id")) package = *id;
+    if (const auto id = value_of(line, "core id")) cores.emplace(package, *id);
+  }
+  const int count = cores.empty() ? processors : static_cast<int>(cores.size());
+  return std::max(1, count);
+}
+
+std::vector<std::string> supplementary_groups() {
+  std::vector<gid_t> gids(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  const int count = ::getgroups(static_cast<int>(gids.size()), gids.data());
+  std::set<gid_t> distinct(gids.begin(), gids.begin() + std::max(0, count));
+  distinct.erase(::getegid());
+  std::vector<std::string> groups;
+  for (const gid_t gid : distinct) groups.push_back(std::to_string(gid));
+  return groups;
+}
+
+/// The driver's folder has one entry per GPU, named by PCI address.
+std::vector<std::string> gpu_uuids(const fs::path& root) {
+  std::vector<fs::path> devices;
+  std::error_code ec;
+  for (fs::directory_iterator at(root / "driver/nvidia/gpus", ec), end; !ec && at != end; at.increment(ec)) {
+    devices.push_back(at->path());
+  }
+  std::sort(devices.begin(), devices.end());
+  std::vector<std::string> uuids;
+  for (const fs::path& device : devices) {
+    const auto uuid = value_of(read(device / "information"), "GPU UUID");
+    if (!uuid || !uuid->starts_with("GPU-")) return {};  // indexes would be wrong
+    uuids.push_back(uuid->substr(0, uuid->find_last_not_of(" \t") + 1));
+  }
+  return uuids;
+}
+
+/// utime + stime of /proc/PID/stat, whose second field is a name in parentheses that may hold anything.
+std::optional<std::uint64_t> cpu_ticks(const std::string& stat) {
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  std::uint64_t user = 0, system = 0;
+  fields >> user >> system;
+  if (!fields) return std::nullopt;
+  return user + system;
+}
+
+class Socket {
+ public:
+  Socket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  /// Binds to loopback; 0: any port.
+  bool bind(std::uint16_t port) {
+    const int on = 1;  // what only waits for stray packets of an old connection does not hold the port
+    ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return ::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(fd_, 1) == 0;
+  }
+
+  [[nodiscard]] std::uint16_t port() const {
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    if (::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+    return ntohs(address.sin_port);
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+HostFacts ProcHost::facts() {
+  HostFacts facts;
+  facts.physical_cores = physical_cores(read(root_ / "cpuinfo"));
+  if (const auto kib = number_of(read(root_ / "meminfo"), "MemTotal")) facts.ram_bytes = *kib * kKiB;
+  facts.uid = ::geteuid();
+  facts.gid = ::getegid();
+  facts.groups = supplementary_groups();
+  facts.boot_id = read(root_ / "sys/kernel/random/boot_id");
+  facts.boot_id.erase(facts.boot_id.find_last_not_of('\n') + 1);
+  facts.gpu_uuids = gpu_uuids(root_);
+  return facts;
+}
+
+int ProcHost::engine_pid(int container_pid) {
+  if (container_pid <= 0) return 0;
+  const std::string pid = std::to_string(container_pid);
+  std::string name = read(root_ / pid / "comm");
+  if (name.empty()) return 0;
+  name.erase(name.find_last_not_of('\n') + 1);
+  if (name != "docker-init" && name != "tini") return container_pid;
+  const auto child = number(read(root_ / pid / "task" / pid / "children"));
+  return child && *child > 0 ? static_cast<int>(*child) : container_pid;
+}
+
+std::optional<ProcessIo> ProcHost::process_io(int pid) {
+  if (pid <= 0) return std::nullopt;
+  const fs::path folder = root_ / std::to_string(pid);
+  const std::string io = read(folder / "io");
+  const auto read_bytes = number_of(io, "rchar"), disk_bytes = number_of(io, "read_bytes");
+  const auto ticks = cpu_ticks(read(folder / "stat"));
+  if (!read_bytes || !disk_bytes || !ticks) return std::nullopt;
+  ProcessIo result;
+  result.read_bytes = *read_bytes;
+  result.disk_bytes = *disk_bytes;
+  result.cpu_ticks = *ticks;
+  result.resident_file = number_of(read(folder / "status"), "RssFile").value_or(0) * kKiB;
+  return result;
+}
+
+bool ProcHost::port_taken(std::uint16_t port) {
+  Socket socket;
+  return !socket.bind(port);
+}
+
+std::uint16_t ProcHost::free_port() {
+  Socket socket;
+  return socket.bind(0) ? socket.port() : 0;
+}
+
+}  // namespace k3d::adapters
