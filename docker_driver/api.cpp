@@ -81,10 +81,8 @@ Task<Result<ApiVersion>> Api::version() {
   co_return agreed;
 }
 
-Task<Result<http::Response>> Api::call(Call call) {
-  const Result<ApiVersion> spoken = co_await version();
-  if (!spoken) co_return fail(spoken.error());
-  http::Request request = request_of(call, *spoken);
+Task<Result<http::Response>> Api::call_in(Call call, ApiVersion version) {
+  http::Request request = request_of(call, version);
   Result<http::Response> response = co_await exchange(std::move(request), call.deadline);
   if (!response || response->status < 400) co_return response;
   Error error = refusal(response->status, response->body, call.subject, call.name);
@@ -92,12 +90,10 @@ Task<Result<http::Response>> Api::call(Call call) {
   co_return fail(std::move(error));
 }
 
-Task<Result<std::unique_ptr<http::ResponseStream>>> Api::open(Call call) {
-  const Result<ApiVersion> spoken = co_await version();
-  if (!spoken) co_return fail(spoken.error());
+Task<Result<Api::Stream>> Api::open_in(Call call, ApiVersion version) {
   const http::Client client(*endpoint_);
-  http::Request request = request_of(call, *spoken);
-  Result<std::unique_ptr<http::ResponseStream>> stream = co_await client.open(std::move(request), call.deadline);
+  http::Request request = request_of(call, version);
+  Result<Stream> stream = co_await client.open(std::move(request), call.deadline);
   if (!stream) {
     Error error = transport_error(stream.error(), endpoint_->describe());
     note(error);
@@ -110,6 +106,27 @@ Task<Result<std::unique_ptr<http::ResponseStream>>> Api::open(Call call) {
   Error error = refusal(status, body ? *body : std::string(), call.subject, call.name);
   note(error);
   co_return fail(std::move(error));
+}
+
+template <class T>
+Task<Result<T>> Api::in_agreed_version(Attempt<T> attempt, Call call) {
+  const Result<ApiVersion> first = co_await version();
+  if (!first) co_return fail(first.error());
+  Result<T> answer = co_await (this->*attempt)(call, *first);
+  if (answer || !is_wrong_version(answer.error())) co_return answer;
+  // Another Engine answers than the one that was asked. Nothing was done yet: once more, in its version.
+  const Result<ApiVersion> second = co_await version();
+  if (!second) co_return fail(second.error());
+  if (*second == *first) co_return answer;
+  co_return co_await (this->*attempt)(std::move(call), *second);
+}
+
+Task<Result<http::Response>> Api::call(Call call) {
+  return in_agreed_version<http::Response>(&Api::call_in, std::move(call));
+}
+
+Task<Result<Api::Stream>> Api::open(Call call) {
+  return in_agreed_version<Stream>(&Api::open_in, std::move(call));
 }
 
 }  // namespace k3d::docker

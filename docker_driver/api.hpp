@@ -35,16 +35,24 @@ struct Call {
 
 class Api {
  public:
+  using Stream = std::unique_ptr<http::ResponseStream>;
+
   explicit Api(Result<http::Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
 
   /// The answer if its status is below 400; else, and without an answer, an Error in k3d's codes.
   Task<Result<http::Response>> call(Call call);
   /// The same with the body still to come. `deadline` is for the head.
-  Task<Result<std::unique_ptr<http::ResponseStream>>> open(Call call);
+  Task<Result<Stream>> open(Call call);
   /// The version in use, asked for if none is.
   Task<Result<ApiVersion>> version();
 
  private:
+  template <class T>
+  using Attempt = Task<Result<T>> (Api::*)(Call, ApiVersion);
+  template <class T>
+  Task<Result<T>> in_agreed_version(Attempt<T> attempt, Call call);
+  Task<Result<http::Response>> call_in(Call call, ApiVersion version);
+  Task<Result<Stream>> open_in(Call call, ApiVersion version);
   Task<Result<http::Response>> exchange(http::Request request, milliseconds deadline);
   void note(const Error& error);
 

@@ -153,6 +153,10 @@ Result<ContainerStats> decode_stats(std::string_view body) {
   const Result<Json> parsed = object_of(body, "statistics");
   if (!parsed) return fail(parsed.error());
   const Json& memory = json_member(*parsed, "memory_stats");
+  // Empty for a container that doesn't run, and where Docker finds no cgroup.
+  if (!json_member(memory, "usage").is_number()) {
+    return fail(Code::docker_refused, "Docker has no figures of the container's memory");
+  }
   const Json& parts = json_member(memory, "stats");
   // As `docker stats` counts: without the file cache that can be dropped (cgroup v1's name, then v2's).
   const Bytes usage = bytes_of(memory, "usage");

@@ -18,7 +18,7 @@ Result<ContainerId> decode_created(std::string_view body, std::vector<std::strin
 Result<ImageInfo> decode_image(std::string_view body);
 /// GET /info and GET /version
 Result<DockerInfo> decode_info(std::string_view info, std::string_view version, const ApiVersion& spoken);
-/// GET /containers/ID/stats
+/// GET /containers/ID/stats; docker_refused if it has no figures
 Result<ContainerStats> decode_stats(std::string_view body);
 /// One line of GET /events
 Result<ContainerEvent> decode_event(std::string_view line);

@@ -3,10 +3,15 @@
 // Docker's `since` is inclusive and several lines may share a stamp, so lines at the last stamp are counted and that
 // many are skipped. Stamps rise within an output but not always across the two (each is stamped before it is
 // written), so each output has a position of its own and a resumed log is asked for from a little earlier.
+//
+// Also while the connection holds, Docker 20.10 sends lines twice: the last one when the log is rotated, and a whole
+// file when that happens under a reader that is behind. Those stamps are known; those of a clock that was set back
+// are new.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -38,9 +43,12 @@ class LogCursor {
     std::uint64_t seen = 0;   ///< lines at `stamp` so far
     std::uint64_t again = 0;  ///< of them, met once more in this reading
     bool replaying = false;   ///< what comes may have been seen
+    std::deque<Nanos> known;  ///< stamps of the last lines, rising
+    std::size_t text = 0;     ///< hash of the last line
   };
 
   bool is_repeat(Position& position, Nanos stamp) const;
+  static bool is_sent_twice(Position& position, Nanos stamp, std::size_t text);
 
   std::array<Position, 2> positions_;
   bool tailed_ = false;

@@ -13,7 +13,8 @@ namespace k3d::docker {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * kKiB;
-// A log that breaks off again and again without a line between is broken for good.
+// A log that lies again and again without a line between is broken for good. A connection may break any number of
+// times: a quiet engine outlives many restarts of Docker.
 constexpr int kMaxFruitless = 5;
 
 class ContainerLog : public LogStream {
@@ -90,12 +91,12 @@ class ContainerLog : public LogStream {
     const auto n = co_await stream_->read_some(piece_);
     if (!n) {
       if (n.error().code == Code::cancelled) co_return fail(n.error());
-      co_return co_await broke_off(n.error());
+      co_return co_await broke_off(n.error(), request_.follow);
     }
     if (*n == 0) co_return co_await ended();
     const Status fed = demux_->feed(std::string_view(piece_.data(), *n), lines_);
     take_lines();
-    if (!fed) co_return co_await broke_off(fed.error());
+    if (!fed) co_return co_await broke_off(fed.error(), false);
     co_return Status{};
   }
 
@@ -115,9 +116,9 @@ class ContainerLog : public LogStream {
     stream_.reset();
   }
 
-  Task<Status> broke_off(Error error) {
+  Task<Status> broke_off(Error error, bool patient) {
     drop_stream();
-    if (++fruitless_ > kMaxFruitless) co_return fail(std::move(error));
+    if (!patient && ++fruitless_ > kMaxFruitless) co_return fail(std::move(error));
     co_return co_await rest_a_while();
   }
 

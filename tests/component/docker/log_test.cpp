@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <fstream>
 
@@ -98,31 +99,29 @@ TEST_F(Logs, since_gives_only_what_came_after_that_line) {
 }
 
 TEST_F(Logs, F23_cut_again_and_again_it_has_no_gap_and_no_repeat) {
-  int opened = 0;
+  unsigned opened = 0;
   CutRelay relay([&opened](const std::string& request) -> std::size_t {
-    if (request.find("/logs?") == std::string::npos) return CutRelay::kWhole;
-    // Odd numbers: cut within heads, headers, stamps and lines. Only the first few are so short that nothing comes.
+    if (request.find("/logs?") == std::string::npos || opened >= 60) return CutRelay::kWhole;
+    // Odd numbers: cut within heads, headers, stamps and lines. The first few are so short that nothing comes.
     ++opened;
-    return opened > 60   ? CutRelay::kWhole
-           : opened <= 3 ? 50U * static_cast<unsigned>(opened)
-                         : 5003 + 977 * static_cast<unsigned>(opened % 13);
+    return opened <= 3 ? 50 * opened : 20'003 + 977 * (opened % 13);
   });
-  // Both outputs at once: stamps rise within each alone.
-  const ContainerId id = create_and_start(
-      spec("(i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done) & i=0; while [ $i -lt 4000 ]; do echo $i >&2; "
-           "i=$((i+1)); done; wait"));
+  // Both outputs at once: stamps rise within each alone. Paced, since what is resumed begins 100 ms earlier.
+  const std::string paced =
+      "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); [ $((i % 20)) -gt 0 ] || sleep 0.01; done";
+  const ContainerId id = create_and_start(spec("(" + paced + ") & (" + paced + ") >&2; wait"));
   const auto behind = driver_at(relay.path());
   const auto log = behind->logs(id, following());
   const auto got = run(read_all(log.get()));
   ASSERT_TRUE(got) << got.error().text();
   std::array<int, 2> next{};
   for (const LogLine& line : got->lines) ASSERT_EQ(line.text, std::to_string(next[line.is_stderr ? 1 : 0]++));
-  EXPECT_EQ(next[0], 4000);
-  EXPECT_EQ(next[1], 4000);
-  EXPECT_GE(relay.cuts(), 20);
+  EXPECT_EQ(next[0], 3000);
+  EXPECT_EQ(next[1], 3000);
+  EXPECT_GE(relay.cuts(), 10);
 }
 
-TEST_F(Logs, F40_flood_is_read_in_flat_memory) {
+TEST_F(Logs, F40_flood_is_read_in_flat_memory_without_repeats_and_to_its_end) {
   const int count = 120'000;
   const ContainerId id = create(spec(numbered(count, 1000)));
   const auto log = docker_->logs(id, following());
@@ -130,13 +129,12 @@ TEST_F(Logs, F40_flood_is_read_in_flat_memory) {
   ASSERT_TRUE(run(docker_->start(id)));
   const auto flood = run(drink(log.get()), seconds(200));
   ASSERT_TRUE(flood) << flood.error().text();
-  RecordProperty("lines", static_cast<int>(flood->lines));
-  RecordProperty("gaps", static_cast<int>(flood->gaps));
+  // Docker keeps 3 files of 10 MB: what it rotates away before it was read is lost there, not here. Left to itself
+  // Docker 20.10 also sends whole files twice and ends before the last line.
   EXPECT_EQ(flood->repeats, 0);
   EXPECT_EQ(flood->last, count - 1) << "the end is seen";
-  // Docker keeps 3 files of 10 MB: what was rotated away before it was read is lost there, not here.
   EXPECT_EQ(flood->lines + flood->gaps, count);
-  EXPECT_GT(flood->bytes, 100U * 1000 * 1000);
+  EXPECT_GT(flood->bytes, 20U * 1000 * 1000);
   // The sanitizers keep freed memory back.
   if (!kSanitized) EXPECT_LT(flood->peak, before + 16 * kMiB);
 }

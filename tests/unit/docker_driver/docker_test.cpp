@@ -40,23 +40,48 @@ TEST(Docker, F37_versions_are_agreed_on) {
   for (const char* bad : {"", "1", "1.", "x.y", "1.41x"}) EXPECT_FALSE(agree_on(bad)) << bad;
 }
 
-TEST(Docker, F37_version_is_asked_once_and_again_after_another_engine_answers) {
+TEST(Docker, F37_version_is_asked_once_and_again_when_another_engine_answers) {
   asio::io_context loop;
+  bool replaced = false;
   FakeEngine engine(
       loop,
-      [](const Asked& asked) {
-        if (asked.target.starts_with("/v1.47/")) {
+      [&replaced](const Asked& asked) {
+        if (replaced && asked.target.starts_with("/v1.47/")) {
           return reply(400, R"({"message":"client version 1.47 is too new. Maximum supported API version is 1.41"})");
         }
         return reply(200, container(R"("Status":"running")"));
       },
       "1.47");
   const auto docker = docker_at(loop, engine.path());
-  EXPECT_FALSE(run(loop, docker->inspect(ContainerId("c"))));
-  engine.set_version("1.41");
   EXPECT_TRUE(run(loop, docker->inspect(ContainerId("c"))));
+  EXPECT_TRUE(run(loop, docker->inspect(ContainerId("c"))));
+  EXPECT_EQ(engine.pings(), 1);
+  replaced = true;
+  engine.set_version("1.41");
+  EXPECT_TRUE(run(loop, docker->inspect(ContainerId("c")))) << "nobody notices";
   EXPECT_TRUE(run(loop, docker->inspect(ContainerId("c"))));
   EXPECT_EQ(engine.pings(), 2);
+}
+
+TEST(Docker, F37_engine_that_refuses_its_own_version_is_not_asked_for_ever) {
+  asio::io_context loop;
+  FakeEngine engine(loop, [](const Asked&) { return reply(400, R"({"message":"client version 1.41 is too old."})"); });
+  const auto docker = docker_at(loop, engine.path());
+  const auto info = run(loop, docker->inspect(ContainerId("c")));
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().code, Code::docker_refused);
+  EXPECT_EQ(engine.asked().size(), 1U);
+}
+
+TEST(Docker, F22_engine_that_accepts_and_never_answers_is_unresponsive) {
+  asio::io_context loop;
+  FakeEngine engine(loop, [](const Asked&) { return Reply{"", true}; });
+  const auto docker = docker_at(loop, engine.path());
+  const auto asked_at = std::chrono::steady_clock::now();
+  const auto info = run(loop, docker->inspect(ContainerId("c")));
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().code, Code::docker_unresponsive);
+  EXPECT_LT(std::chrono::steady_clock::now() - asked_at, seconds(10)) << "an inspection has 5 s";
 }
 
 TEST(Docker, F28_F34_creation_failures_have_their_names) {

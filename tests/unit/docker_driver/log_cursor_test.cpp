@@ -89,6 +89,22 @@ TEST(LogCursor, clock_that_steps_back_loses_nothing_while_the_connection_holds) 
   EXPECT_TRUE(cursor.admit(line("c", stamp(2))));
 }
 
+TEST(LogCursor, last_line_sent_again_at_a_rotation_is_a_repeat) {
+  LogCursor cursor;
+  EXPECT_TRUE(cursor.admit(line("a", stamp(1))));
+  EXPECT_FALSE(cursor.admit(line("a", stamp(1))));
+  EXPECT_TRUE(cursor.admit(line("b", stamp(1)))) << "another line of that stamp";
+  EXPECT_TRUE(cursor.admit(line("a", stamp(1), true))) << "and another output";
+}
+
+TEST(LogCursor, file_sent_again_at_a_rotation_is_a_repeat_and_what_follows_is_not) {
+  LogCursor cursor;
+  for (int i = 1; i < 9; ++i) EXPECT_TRUE(cursor.admit(line("x", stamp(i))));
+  for (int i = 3; i < 9; ++i) EXPECT_FALSE(cursor.admit(line("x", stamp(i)))) << i;
+  EXPECT_TRUE(cursor.admit(line("x", stamp(9))));
+  EXPECT_FALSE(cursor.admit(line("x", stamp(5)))) << "a third time";
+}
+
 TEST(LogCursor, line_without_a_stamp_always_counts) {
   LogCursor cursor;
   cursor.reopened(std::nullopt);

@@ -96,6 +96,19 @@ TEST(DockerLog, F47_followed_log_that_ends_while_the_container_runs_is_opened_ag
   EXPECT_EQ(opened, 2);
 }
 
+TEST(DockerLog, F23_quiet_log_outlives_any_number_of_breaks) {
+  asio::io_context loop;
+  int opened = 0;
+  FakeEngine engine(loop, [&opened](const Asked& asked) {
+    if (!is_log(asked)) return reply(200, kExited);
+    // Seven breaks without a line between; the pauses are 100 ms to 5 s.
+    if (++opened <= 7) return chunked({}, false);
+    return chunked({frame(stamp(1), "at last\n")}, true);
+  });
+  const auto log = log_at(loop, engine.path(), following());
+  EXPECT_EQ(run(loop, all(log.get())), "at last|");
+}
+
 TEST(DockerLog, F48_lying_header_is_retried_and_then_reported) {
   asio::io_context loop;
   int opened = 0;
