@@ -1,3 +1,5 @@
+// The exchange on Asio and Beast: connect, TLS, request, response, deadlines. Addresses are read here too.
+// Keeps no connection: each call has one of its own, so that no call waits for another or inherits its state.
 #include "daemon/base/http_client.hpp"
 
 #include <fmt/format.h>
@@ -192,7 +194,10 @@ Task<Result<StreamPtr>> open_tls(Endpoint endpoint, Socket socket, Request reque
   if (!made) co_return fail(made.error());
   auto context = std::make_shared<asio::ssl::context>(std::move(*made));
   auto exchange = std::make_unique<TlsExchange>(endpoint, std::move(socket), std::move(context));
-  SSL_set_tlsext_host_name(exchange->stream().native_handle(), endpoint.host.c_str());
+  // A server name is a name: RFC 6066 (3) allows no address there.
+  ErrorCode not_an_address;
+  asio::ip::make_address(endpoint.host, not_an_address);
+  if (not_an_address) SSL_set_tlsext_host_name(exchange->stream().native_handle(), endpoint.host.c_str());
   exchange->stream().set_verify_callback(asio::ssl::host_name_verification(endpoint.host));
   const auto [ec] = co_await exchange->stream().async_handshake(asio::ssl::stream_base::client, tok);
   if (ec) co_return fail(unreachable(endpoint, "TLS: " + ec.message()));
