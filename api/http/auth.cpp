@@ -5,27 +5,40 @@
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
+#include "api/http/field_syntax.hpp"
+
 namespace k3d::api {
 namespace {
 
 using boost::beast::iequals;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 std::string this_host() {
   char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? lower(name) : std::string();
+  return ::gethostname(name, sizeof name - 1) == 0 ? lower_case(name) : std::string();
 }
 
-/// The host of "scheme://host:port"; empty for "null" and what is no origin.
-std::string origin_host(std::string_view origin) {
-  const std::size_t slashes = origin.find("://");
-  return slashes == std::string_view::npos ? std::string() : host_without_port(origin.substr(slashes + 3));
+/// The authority of "scheme://host:port" without the scheme's own port; empty for "null" and what is no origin.
+std::string origin_authority(std::string_view origin) {
+  for (const auto& [scheme, port] : {std::pair<std::string_view, std::string_view>{"http://", ":80"}, {"https://", ":443"}}) {
+    if (!origin.starts_with(scheme)) continue;
+    std::string authority = lower_case(origin.substr(scheme.size()));
+    if (authority.ends_with(port)) authority.resize(authority.size() - port.size());
+    return authority;
+  }
+  return {};
+}
+
+/// Whether a page of `origin` is this daemon's own or one that the configuration names. Another port of this host is
+/// another program: its pages are foreign.
+bool origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& allowed) {
+  const std::string from = origin_authority(origin);
+  if (from.empty()) return false;
+  std::string own = lower_case(host);
+  if (origin.starts_with("http://") && own.ends_with(":80")) own.resize(own.size() - 3);
+  if (origin.starts_with("https://") && own.ends_with(":443")) own.resize(own.size() - 4);
+  return from == own || std::any_of(allowed.begin(), allowed.end(), [&from](const std::string& other) {
+           return lower_case(other) == from;
+         });
 }
 
 std::string_view bearer(const RequestHead& head) {
@@ -36,8 +49,8 @@ std::string_view bearer(const RequestHead& head) {
 }  // namespace
 
 std::string host_without_port(std::string_view host) {
-  if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
-  return lower(host.substr(0, host.find(':')));
+  if (host.starts_with('[')) return lower_case(host.substr(0, host.find(']') + 1));
+  return lower_case(host.substr(0, host.find(':')));
 }
 
 bool host_allowed(std::string_view host, const std::vector<std::string>& allowed) {
@@ -57,8 +70,7 @@ Status authorise(const RequestHead& head, const Peer& peer, Scope scope, const A
                 "use its address, or add the name to control.allowed_hosts");
   }
   const std::string_view origin = head.field("Origin");
-  const std::string from = origin_host(origin);
-  if (!origin.empty() && (from.empty() || (from != host_without_port(host) && !host_allowed(from, rules.allowed_hosts)))) {
+  if (!origin.empty() && !origin_allowed(origin, host, rules.allowed_hosts)) {
     return fail(Code::origin_not_allowed, "pages of " + std::string(origin) + " may not ask this daemon");
   }
   if (scope == Scope::open) return {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/http/field_syntax.hpp"
+
 namespace k3d::api {
 namespace {
 
@@ -12,23 +14,20 @@ std::unexpected<Error> bad(const char* what) {
   return fail(Code::invalid_request, std::string("the chunked body is malformed: ") + what);
 }
 
-int hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; }
+bool control(char c) { return has_control_byte(std::string_view(&c, 1)); }
 
 }  // namespace
 
-Result<std::size_t> ChunkScanner::consume(std::string_view bytes, std::string& payload) {
+Result<std::size_t> ChunkScanner::consume(std::string_view bytes, std::string& payload) { return read(bytes, &payload); }
+
+Result<std::size_t> ChunkScanner::skip(std::string_view bytes) { return read(bytes, nullptr); }
+
+Result<std::size_t> ChunkScanner::read(std::string_view bytes, std::string* payload) {
   std::size_t at = 0;
   while (at < bytes.size() && state_ != State::done) {
     if (state_ == State::data) {
       const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(size_, bytes.size() - at));
-      payload.append(bytes, at, n);
+      if (payload != nullptr) payload->append(bytes, at, n);
       at += n;
       size_ -= n;
       if (size_ == 0) state_ = State::data_cr;
@@ -41,7 +40,7 @@ Result<std::size_t> ChunkScanner::consume(std::string_view bytes, std::string& p
 }
 
 Status ChunkScanner::on_size(char c) {
-  if (const int digit = hex(c); digit >= 0) {
+  if (const int digit = hex_digit(c); digit >= 0) {
     if (++digits_ > kMostDigits) return bad("a size that is too large");
     size_ = size_ * 16 + static_cast<std::uint64_t>(digit);
     return {};

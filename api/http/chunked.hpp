@@ -14,12 +14,15 @@ class ChunkScanner {
   /// Reads on in `bytes`, appends the payload to `payload`, and says how many bytes belong to the body. Error
   /// invalid_request: no size, a size over 2^60, an extension or trailer section over 4 KiB, a bad terminator.
   Result<std::size_t> consume(std::string_view bytes, std::string& payload);
+  /// As consume(), without collecting the payload.
+  Result<std::size_t> skip(std::string_view bytes);
   /// The last chunk and its trailers are read.
   [[nodiscard]] bool done() const { return state_ == State::done; }
 
  private:
   enum class State { size, extension, size_lf, data, data_cr, data_lf, trailer, trailer_lf, last_lf, done };
 
+  Result<std::size_t> read(std::string_view bytes, std::string* payload);
   Status step(char c);
   Status on_size(char c);
   Status on_trailer(char c);

@@ -123,8 +123,8 @@ Result<Listening> bind_unix(const std::string& path, const Address& address, con
   struct stat st{};
   if (::lstat(path.c_str(), &st) == 0 && S_ISSOCK(st.st_mode)) ::unlink(path.c_str());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // umask 0077 of the daemon keeps everyone out until the mode is set.
-  if (fd < 0 || ::bind(fd, address.get(), address.length) != 0 || ::listen(fd, kBacklog) != 0) {
+  // The socket file gets the descriptor's mode, whatever the umask is: nobody else gets in before the group is set.
+  if (fd < 0 || ::fchmod(fd, 0600) != 0 || ::bind(fd, address.get(), address.length) != 0 || ::listen(fd, kBacklog) != 0) {
     const int number = errno;
     if (fd >= 0) ::close(fd);
     return cannot_listen("unix:" + path, number);

@@ -5,6 +5,8 @@
 #include <boost/beast/core/string.hpp>
 #include <charconv>
 
+#include "api/http/field_syntax.hpp"
+
 namespace k3d::api {
 namespace {
 
@@ -14,27 +16,13 @@ constexpr std::array<std::string_view, 7> kMethods{"GET", "HEAD", "POST", "PUT",
 
 std::unexpected<Error> bad(std::string message) { return fail(Code::invalid_request, std::move(message)); }
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
-int hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_blank) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
       if (i + 2 >= text.size()) return std::nullopt;
-      const int high = hex(text[i + 1]);
-      const int low = hex(text[i + 2]);
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
       if (high < 0 || low < 0) return std::nullopt;
       out += static_cast<char>(high * 16 + low);
       i += 2;
@@ -97,13 +85,11 @@ Status parse_field(std::string_view line, RequestHead& head) {
   const std::size_t colon = line.find(':');
   if (line.starts_with(' ') || line.starts_with('\t')) return bad("folded header lines are not served");
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return bad("a header line has no valid name");
-  std::string_view value = line.substr(colon + 1);
-  while (value.starts_with(' ') || value.starts_with('\t')) value.remove_prefix(1);
-  while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
-  const bool control = std::any_of(value.begin(), value.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-  });
-  if (control) return bad("a header value has a control byte");
+  const std::string_view value = trim_blanks(line.substr(colon + 1));
+  if (has_control_byte(value)) return bad("a header value has a control byte");
+  // Allowed blanks, but some servers then see another coding than others.
+  const bool framing = iequals(line.substr(0, colon), "Transfer-Encoding");
+  if (framing && line.find('\t') != std::string_view::npos) return bad("a tab beside Transfer-Encoding");
   if (head.fields.size() == kFieldLimit) return fail(Code::head_too_large, "more than 100 header lines");
   head.fields.emplace_back(line.substr(0, colon), value);
   return {};
@@ -118,17 +104,6 @@ Status check_length(std::string_view value, RequestHead& head) {
   if (!digits) return bad("Content-Length must be 1 to 19 digits");
   head.content_length = number;
   return {};
-}
-
-bool has_item(std::string_view list, std::string_view item) {
-  while (!list.empty()) {
-    std::string_view one = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(one.size() + 1, list.size()));
-    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
-    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
-    if (iequals(one, item)) return true;
-  }
-  return false;
 }
 
 Status check_transfer_encoding(std::string_view value, RequestHead& head) {
@@ -147,8 +122,8 @@ Status interpret(RequestHead& head) {
     if (iequals(name, "Host")) ++hosts;
     if (iequals(name, "Content-Length")) checked = check_length(value, head);
     if (iequals(name, "Transfer-Encoding")) checked = check_transfer_encoding(value, head);
-    if (iequals(name, "Connection") && has_item(value, "close")) head.keep_alive = false;
-    if (iequals(name, "Connection") && head.minor_version == 0 && has_item(value, "keep-alive")) head.keep_alive = true;
+    if (iequals(name, "Connection") && list_has(value, "close")) head.keep_alive = false;
+    if (iequals(name, "Connection") && head.minor_version == 0 && list_has(value, "keep-alive")) head.keep_alive = true;
     if (iequals(name, "Expect")) {
       if (!iequals(value, "100-continue")) return fail(Code::invalid_request, "the only Expect served is 100-continue");
       head.expect_continue = head.minor_version == 1;
@@ -165,6 +140,20 @@ Status interpret(RequestHead& head) {
 std::string_view RequestHead::field(std::string_view name) const {
   const auto found = std::find_if(fields.begin(), fields.end(), [name](const auto& f) { return iequals(f.first, name); });
   return found == fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Result<std::size_t> HeadEnd::find(std::string_view received) {
+  for (; at_ < received.size(); ++at_) {
+    const char c = received[at_];
+    if (c == '\0') return bad("a NUL byte in the head");
+    if (c != '\n') continue;
+    // Whoever ends lines with LF alone never sends CR LF CR LF: refused at once instead of waited for.
+    if (at_ == 0 || received[at_ - 1] != '\r') return bad("lines must end with CR LF");
+    if (at_ >= 3 && received[at_ - 2] == '\n') return ++at_;
+    if (at_ == 1) return bad("an empty line before the request");
+  }
+  if (received.size() >= kHeadLimit) return fail(Code::head_too_large, "the request head is over 64 KiB");
+  return std::size_t{0};
 }
 
 Result<RequestHead> parse_head(std::string_view raw) {

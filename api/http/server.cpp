@@ -3,7 +3,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstring>
 
 #include "api/http/listener.hpp"
 #include "api/http/session.hpp"
@@ -87,18 +90,22 @@ Task<void> Server::accept(Door& door) {
       if (!co_await sleep_for(milliseconds(100))) co_return;
       continue;
     }
-    if (guests_.size() >= options_.max_sessions) continue;
+    // TCP can't crowd out the unix socket, on which an operator comes to see what is going on.
+    if ((door.unix_socket ? local_sessions_ : tcp_sessions_) >= options_.max_sessions) continue;
     auto guest = std::make_shared<Guest>(std::move(socket));
     guest->connection.peer = peer_of(guest->connection.socket, door.unix_socket);
+    // Counted here: more may be accepted before the session runs.
+    guests_.push_back(guest);
+    ++(door.unix_socket ? local_sessions_ : tcp_sessions_);
     sessions_.spawn(serve(std::move(guest)));
   }
 }
 
 Task<void> Server::serve(std::shared_ptr<Guest> guest) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  const auto place = guests_.insert(guests_.end(), guest);
   co_await run_session(*this, guest->connection);
-  guests_.erase(place);
+  --(guest->connection.peer.unix_socket ? local_sessions_ : tcp_sessions_);
+  guests_.remove(guest);
 }
 
 Task<void> Server::sweep() {

@@ -22,7 +22,7 @@ struct ServerOptions {
   milliseconds write_limit{60'000};    ///< a client that doesn't read
   milliseconds failure_delay{200};     ///< before a 401 is answered
   Bytes max_body = kMiB;
-  std::size_t max_sessions = 1024;
+  std::size_t max_sessions = 512;      ///< on TCP, and as many on unix sockets
 };
 
 class Server {
@@ -61,6 +61,8 @@ class Server {
   std::list<std::shared_ptr<Guest>> guests_;
   TaskGroup tasks_;
   TaskGroup sessions_;
+  std::size_t local_sessions_ = 0;
+  std::size_t tcp_sessions_ = 0;
   bool stopping_ = false;
 };
 

@@ -14,12 +14,17 @@ namespace {
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kPipelineLimit = 64 * 1024;
 
-std::string head_of(const Response& response, std::size_t length, bool chunked, bool keep_alive) {
+/// How a response's body ends.
+enum class Framing { counted, chunked, until_close };
+
+std::string head_of(const Response& response, std::size_t length, Framing framing, bool keep_alive) {
   std::string out = "HTTP/1.1 " + std::to_string(response.status) + " \r\n";
   if (!response.content_type.empty()) out += "Content-Type: " + response.content_type + "\r\n";
   for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
-  if (chunked) out += "Transfer-Encoding: chunked\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\n";
-  if (!chunked && response.status != 204 && response.status != 304) out += "Content-Length: " + std::to_string(length) + "\r\n";
+  if (framing == Framing::chunked) out += "Transfer-Encoding: chunked\r\n";
+  if (framing != Framing::counted) out += "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n";
+  const bool bodiless = response.status == 204 || response.status == 304;
+  if (framing == Framing::counted && !bodiless) out += "Content-Length: " + std::to_string(length) + "\r\n";
   out += "X-Content-Type-Options: nosniff\r\n";
   return out + (keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
 }
@@ -42,7 +47,7 @@ class LiveExchange : public Exchange {
   Task<void> reply(Response response) override {
     answered_ = true;
     const std::string& body = response.shared_body ? *response.shared_body : response.body;
-    const std::string head = head_of(response, body.size(), false, keep_alive());
+    const std::string head = head_of(response, body.size(), Framing::counted, keep_alive());
     const bool bodiless = head_.method == "HEAD" || response.status == 204 || response.status == 304;
     const std::array<asio::const_buffer, 2> buffers{asio::buffer(head), bodiless ? asio::buffer("", 0) : asio::buffer(body)};
     co_await send(buffers);
@@ -52,11 +57,10 @@ class LiveExchange : public Exchange {
     answered_ = true;
     connection_.streaming = true;
     chunked_ = head_.minor_version == 1;
-    if (!chunked_) close_ = true;
+    if (!chunked_ || head_.method == "HEAD") close_ = true;
     Response response;
     response.content_type = std::move(content_type);
-    const std::string head = head_of(response, 0, true, keep_alive());
-    if (head_.method == "HEAD") close_ = true;
+    const std::string head = head_of(response, 0, chunked_ ? Framing::chunked : Framing::until_close, keep_alive());
     const std::array<asio::const_buffer, 1> buffers{asio::buffer(head)};
     co_return co_await send(buffers) && head_.method != "HEAD";
   }
@@ -75,7 +79,7 @@ class LiveExchange : public Exchange {
 
   /// The end of a stream that the handler ended.
   Task<void> finish() {
-    if (!connection_.streaming || !chunked_ || gone_) co_return;
+    if (!connection_.streaming || !chunked_ || gone_ || head_.method == "HEAD") co_return;
     const std::array<asio::const_buffer, 1> buffers{asio::buffer("0\r\n\r\n", 5)};
     co_await send(buffers);
   }
@@ -129,18 +133,19 @@ class Session {
 
   Task<Result<std::string>> read_head() {
     expire_in(pending_.empty() ? server_.options().idle_limit : server_.options().head_deadline);
+    HeadEnd end;
     for (;;) {
-      const std::size_t end = pending_.find("\r\n\r\n");
-      if (end != std::string::npos) {
-        std::string head = pending_.substr(0, end + 4);
-        pending_.erase(0, end + 4);
+      const Result<std::size_t> length = end.find(pending_);
+      if (!length) co_return fail(length.error());
+      if (*length > 0) {
+        std::string head = pending_.substr(0, *length);
+        pending_.erase(0, *length);
         connection_.expires = SteadyTime::max();
         co_return head;
       }
-      if (pending_.size() > kHeadLimit) co_return fail(Code::head_too_large, "the request head is over 64 KiB");
       const bool first = pending_.empty();
       if (!co_await read_more()) co_return fail(Code::unreachable, "the client is gone");
-      if (first) expire_in(server_.options().head_deadline);
+      if (first) expire_in(server_.options().head_deadline);  // in all, not per read
     }
   }
 
@@ -152,7 +157,8 @@ class Session {
       co_return co_await refuse(std::move(none), head.error());
     }
     Result<Match> match = server_.router().match(head->method, head->path);
-    const Scope scope = match ? match->route->scope : Scope::write;
+    const bool reads = head->method == "GET" || head->method == "HEAD";
+    const Scope scope = match ? match->route->scope : reads ? Scope::read : Scope::write;
     // Who may not ask learns nothing of what there is.
     if (Status allowed = authorise(*head, connection_.peer, scope, server_.rules()); !allowed) {
       if (allowed.error().code == Code::unauthorized) co_await sleep_for(server_.options().failure_delay);
@@ -241,6 +247,10 @@ class Session {
     } catch (const std::exception& e) {
       failed = true;
       log::error("a handler failed", {{"operation", route.operation_id}, {"what", e.what()}});
+    }
+    if (!failed && !exchange.answered() && !exchange.client_gone()) {
+      failed = true;
+      log::error("a handler ended without an answer", {{"operation", route.operation_id}});
     }
     if (!failed) {
       co_await exchange.finish();

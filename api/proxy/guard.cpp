@@ -1,44 +1,17 @@
 #include "api/proxy/guard.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "api/http/auth.hpp"
 #include "daemon/base/files.hpp"
 #include "daemon/base/log.hpp"
 
 namespace k3d::proxy {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
-std::string this_host() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? lower(name) : std::string();
-}
-
-/// "name", "name:port", "[v6]:port" -> the name alone.
-std::string without_port(std::string_view host) {
-  if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
-  return lower(host.substr(0, host.find(':')));
-}
-
-}  // namespace
-
-Guard::Guard(const ProxySettings& settings, std::vector<std::string> allowed_hosts) : settings_(settings) {
-  hosts_ = {"localhost", "127.0.0.1", "[::1]"};
-  if (const std::string name = this_host(); !name.empty()) hosts_.push_back(name);
-  for (const std::string& host : allowed_hosts) hosts_.push_back(lower(host));
-}
+Guard::Guard(const ProxySettings& settings, std::vector<std::string> allowed_hosts) : settings_(settings), hosts_(std::move(allowed_hosts)) {}
 
 void Guard::allow_host(std::string host) {
   const std::lock_guard lock(mutex_);
-  hosts_.push_back(lower(host));
+  hosts_.push_back(std::move(host));
 }
 
 Status Guard::load() {
@@ -76,11 +49,8 @@ void Guard::refresh() {
 }
 
 bool Guard::host_allowed(std::string_view host) {
-  const std::string name = without_port(host);
-  const std::string own = this_host();
   const std::lock_guard lock(mutex_);
-  if (std::find(hosts_.begin(), hosts_.end(), name) != hosts_.end()) return true;
-  return !own.empty() && name.starts_with(own + ".") && name.ends_with(".ts.net");
+  return api::host_allowed(host, hosts_);
 }
 
 Status Guard::admit(const api::RequestHead& head) {

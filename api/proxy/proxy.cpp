@@ -2,15 +2,16 @@
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <charconv>
 #include <cstring>
 #include <thread>
 
-#include "api/proxy/worker.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
 
@@ -70,29 +71,46 @@ std::vector<asio::ip::address> tailscale_addresses() {
   return found;
 }
 
-Task<std::uint64_t> count_below(Worker& worker, std::uint64_t generation) {
-  co_return worker.in_flight_below(generation);
+/// The sessions that one of `loops` loops may have: each takes two descriptors, and the rest of k3d needs some too.
+std::uint64_t sessions_most(std::uint64_t wanted, std::size_t loops) {
+  constexpr rlim_t kReserved = 128;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const rlim_t left = limit.rlim_cur > 2 * kReserved ? limit.rlim_cur - kReserved : kReserved;
+  return std::min<std::uint64_t>(wanted, left / 2 / loops);
 }
 
-Task<void> cut_on(Worker& worker, std::uint64_t generation) {
-  worker.cut_below(generation);
-  co_return;
+/// Runs `work` on the worker's loop and resumes here with its number. Short work: it can't be cancelled, and a
+/// cancellation must not reach across loops.
+template <class Work>
+Task<std::uint64_t> on_loop(Worker& worker, Work work) {
+  const auto here = asio::prefer(co_await asio::this_coro::executor, asio::execution::outstanding_work.tracked);
+  auto initiate = [here](auto handler, Worker* target, Work job) {
+    asio::post(target->loop(), [here, target, job, done = std::move(handler)]() mutable {
+      asio::post(here, [number = job(*target), finish = std::move(done)]() mutable { std::move(finish)(number); });
+    });
+  };
+  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::uint64_t)>(
+      std::move(initiate), asio::use_awaitable, &worker, work);
 }
 
 }  // namespace
 
-Proxy::Proxy(Executor control, Board& board, const Settings& settings)
+Proxy::Proxy(Executor control, Board& board, const Settings& settings, Limits limits)
     : control_(control),
       board_(board),
       addresses_(settings.proxy.listen),
       guard_(settings.proxy, settings.control.allowed_hosts),
+      limits_(limits),
       tasks_(control) {}
 
 Proxy::~Proxy() = default;
 
 Status Proxy::start() {
   if (Status loaded = guard_.load(); !loaded) return loaded;
-  for (std::size_t i = 0; i < loop_count(); ++i) workers_.push_back(std::make_unique<Worker>(board_, guard_));
+  const std::size_t loops = loop_count();
+  limits_.sessions = sessions_most(limits_.sessions, loops);
+  for (std::size_t i = 0; i < loops; ++i) workers_.push_back(std::make_unique<Worker>(board_, guard_, limits_));
   for (const std::string& address : addresses_) {
     if (Status listening = listen_on(address); !listening) return listening;
   }
@@ -172,8 +190,7 @@ Task<bool> Proxy::drain(std::uint64_t generation, seconds limit) {
     // Counting on each loop is the barrier: what that loop admitted before, it has counted; what comes after, it
     // admits under the published snapshot.
     for (const auto& worker : workers_) {
-      auto counting = count_below(*worker, generation);
-      left += co_await asio::co_spawn(worker->loop(), std::move(counting), asio::use_awaitable);
+      left += co_await on_loop(*worker, [generation](Worker& w) { return w.in_flight_below(generation); });
     }
     if (left == 0) co_return true;
     if (std::chrono::steady_clock::now() >= deadline) co_return false;
@@ -183,8 +200,10 @@ Task<bool> Proxy::drain(std::uint64_t generation, seconds limit) {
 
 Task<void> Proxy::cut(std::uint64_t generation) {
   for (const auto& worker : workers_) {
-    auto cutting = cut_on(*worker, generation);
-    co_await asio::co_spawn(worker->loop(), std::move(cutting), asio::use_awaitable);
+    co_await on_loop(*worker, [generation](Worker& w) {
+      w.cut_below(generation);
+      return std::uint64_t{0};
+    });
   }
 }
 
@@ -203,6 +222,12 @@ Task<void> Proxy::stop(seconds limit) {
   tasks_.cancel();
   co_await tasks_.join();
   acceptors_.clear();
+  for (const auto& worker : workers_) {
+    co_await on_loop(*worker, [](Worker& w) {
+      w.retire();
+      return std::uint64_t{0};
+    });
+  }
   co_await drain(~std::uint64_t{0}, limit);
   workers_.clear();
 }

@@ -10,18 +10,17 @@
 #include <vector>
 
 #include "api/proxy/guard.hpp"
+#include "api/proxy/worker.hpp"
 #include "daemon/base/async/task_group.hpp"
 #include "daemon/ports/board.hpp"
 #include "daemon/ports/traffic.hpp"
 
 namespace k3d::proxy {
 
-class Worker;
-
 class Proxy : public Traffic {
  public:
   /// `control` is the control loop; every call but view() is made there.
-  Proxy(Executor control, Board& board, const Settings& settings);
+  Proxy(Executor control, Board& board, const Settings& settings, Limits limits = {});
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
   ~Proxy() override;
@@ -48,6 +47,7 @@ class Proxy : public Traffic {
   Board& board_;
   std::vector<std::string> addresses_;
   Guard guard_;
+  Limits limits_;
   TaskGroup tasks_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::map<std::string, std::shared_ptr<Acceptor>> acceptors_;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/http/request_head.hpp"
 #include "api/proxy/request_body.hpp"
@@ -24,14 +26,16 @@ class Relay {
  private:
   enum class Outcome { done, failed_before_head, broken };
 
-  Task<Outcome> exchange(const api::RequestHead& head, RequestBody& body, const std::string& window,
-                         const EngineAddress& engine, UpstreamPtr upstream);
-  Task<void> client_side(RequestBody& body, bool chunked, UpstreamPtr upstream);
-  Task<void> upload(RequestBody& body, bool chunked, UpstreamPtr upstream);
-  Task<Outcome> download(const api::RequestHead& head, UpstreamPtr upstream);
+  Task<Outcome> exchange(const api::RequestHead& head, RequestBody& body, std::string first, UpstreamPtr upstream);
+  Task<void> client_side(std::string first, RequestBody& body, bool chunked, UpstreamPtr upstream);
+  Task<void> upload(std::string first, RequestBody& body, bool chunked, UpstreamPtr upstream);
+  Task<Outcome> download(bool head_request, UpstreamPtr upstream);
   Task<Result<UpstreamHead>> read_upstream_head(bool head_request, UpstreamPtr upstream);
-  Task<Outcome> deliver(UpstreamHead head, Delivery delivery, UpstreamPtr upstream, std::string out);
-  Task<bool> write_client(std::string bytes);
+  Task<Outcome> deliver(UpstreamHead head, UpstreamPtr upstream, std::string out);
+  [[nodiscard]] bool may_ask_again(const api::RequestHead& head, const Flight& flight, bool reused) const;
+  Error what_failed(const Flight& flight) const;
+  void client_left(const UpstreamPtr& upstream);
+  Task<bool> write_client(std::string_view bytes);
   Task<bool> refuse(Error error, bool head_only);
 
   Worker& worker_;
@@ -39,12 +43,15 @@ class Relay {
   Worker::Watch& watch_;
   std::string& pending_;
   Client client_;
-  std::string received_;       ///< from the engine, not yet passed on
-  bool ending_ = false;        ///< the answer is over: the client's side must not wait on
+  std::string received_;     ///< from the engine, not yet passed on
+  Delivery delivery_ = Delivery::none;
+  bool ending_ = false;      ///< the answer is over: the client's side must not wait on
   bool client_gone_ = false;
-  std::optional<Error> body_error_;
-  bool head_sent_ = false;
-  bool keep_alive_ = true;     ///< of the client's connection
+  bool sent_any_ = false;    ///< some byte of the request has reached the engine's socket
+  bool got_any_ = false;     ///< some byte of an answer has come
+  bool body_begun_ = false;  ///< more of the body was read than can be sent again
+  std::optional<Error> error_;
+  bool keep_alive_ = true;   ///< of the client's connection
   bool upstream_reusable_ = false;
 };
 

@@ -8,15 +8,19 @@ namespace k3d::proxy {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * kKiB;
+constexpr milliseconds kMostPatience{300'000};
 
 }  // namespace
 
-RequestBody::RequestBody(asio::ip::tcp::socket& socket, std::string& pending, const api::RequestHead& head, Bytes limit)
+RequestBody::RequestBody(asio::ip::tcp::socket& socket, Worker::Watch& watch, std::string& pending,
+                         const api::RequestHead& head, Bytes limit, milliseconds patience)
     : socket_(socket),
+      watch_(watch),
       pending_(pending),
       chunked_(head.chunked),
       left_(head.content_length.value_or(0)),
       limit_(limit),
+      patience_(patience),
       done_(!head.chunked && left_ == 0) {}
 
 Task<Result<std::string>> RequestBody::next() {
@@ -24,7 +28,13 @@ Task<Result<std::string>> RequestBody::next() {
     Result<std::string> payload = decode();
     if (!payload || !payload->empty() || done_) co_return payload;
     std::string piece(kReadBytes, '\0');
+    // Only the time that the client lets k3d wait counts: while the engine doesn't take the body, nobody is slow.
+    const SteadyTime asked = std::chrono::steady_clock::now();
+    watch_.read_within(patience_);
     const auto [ec, n] = co_await socket_.async_read_some(asio::buffer(piece), tok);
+    watch_.read_any_time();
+    patience_ -= std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - asked);
+    patience_ = std::min(patience_ + milliseconds(n * 1000 / kKiB), std::max(kMostPatience, patience_));
     if (ec || n == 0) co_return fail(Code::unreachable, "the client is gone");
     pending_.append(piece, 0, n);
   }

@@ -6,6 +6,7 @@
 
 #include "api/http/chunked.hpp"
 #include "api/http/request_head.hpp"
+#include "api/proxy/worker.hpp"
 #include "daemon/base/async/task.hpp"
 #include "daemon/base/result.hpp"
 #include "daemon/base/units.hpp"
@@ -15,10 +16,11 @@ namespace k3d::proxy {
 class RequestBody {
  public:
   /// `pending` holds what was read after the head, and keeps what comes after the body.
-  RequestBody(asio::ip::tcp::socket& socket, std::string& pending, const api::RequestHead& head, Bytes limit);
+  RequestBody(asio::ip::tcp::socket& socket, Worker::Watch& watch, std::string& pending, const api::RequestHead& head,
+              Bytes limit, milliseconds patience);
 
   /// The next payload bytes; empty at the end. Errors: body_too_large; invalid_request for broken framing;
-  /// unreachable when the client is gone.
+  /// unreachable when the client is gone, or drips so slowly that it might as well be.
   Task<Result<std::string>> next();
   [[nodiscard]] bool done() const { return done_; }
 
@@ -26,11 +28,13 @@ class RequestBody {
   Result<std::string> decode();
 
   asio::ip::tcp::socket& socket_;
+  Worker::Watch& watch_;
   std::string& pending_;
   bool chunked_;
   std::uint64_t left_;
   Bytes limit_;
   Bytes received_ = 0;
+  milliseconds patience_;    ///< left; grows by a second for every KiB that comes
   bool done_;
   api::ChunkScanner scanner_;
 };

@@ -1,5 +1,9 @@
 #include "api/proxy/session.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/write.hpp>
 
 #include "api/proxy/answers.hpp"
@@ -15,12 +19,22 @@ namespace {
 using TcpSocket = asio::ip::tcp::socket;
 
 constexpr std::size_t kReadBytes = 16 * kKiB;
-constexpr std::size_t kHeadLimit = 64 * kKiB;
-constexpr seconds kIdleLimit{60};
-constexpr seconds kHeadLimitTime{10};
-constexpr seconds kBodyDripLimit{60};
-constexpr seconds kWriteLimit{600};
-constexpr seconds kLingerLimit{2};
+constexpr Bytes kLingerBytes = 256 * kMiB;
+constexpr int kAliveAfterSeconds = 60;
+constexpr int kAliveEverySeconds = 15;
+constexpr int kAliveProbes = 4;
+constexpr int kRetrySeconds = 5;
+
+/// Tokens leave at once; a client that vanished without a word is noticed within two minutes, also in a long prefill.
+void tune(TcpSocket& socket) {
+  boost::system::error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int fd = socket.native_handle();
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kAliveAfterSeconds, sizeof kAliveAfterSeconds);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kAliveEverySeconds, sizeof kAliveEverySeconds);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kAliveProbes, sizeof kAliveProbes);
+}
 
 std::string address_of(const TcpSocket& socket) {
   boost::system::error_code ec;
@@ -34,9 +48,7 @@ class Session {
       : worker_(worker), socket_(std::move(socket)), watch_(worker, socket_) {}
 
   Task<void> run() {
-    boost::system::error_code ignored;
-    socket_->set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket_->set_option(asio::socket_base::keep_alive(true), ignored);
+    tune(*socket_);
     client_.address = address_of(*socket_);
     bool more = true;
     while (more) {
@@ -49,7 +61,7 @@ class Session {
         co_return;
       }
       client_.minor_version = head->minor_version;
-      client_.keep_alive = head->keep_alive;
+      client_.keep_alive = head->keep_alive && !worker_.retiring();
       client_.allowed_origin = worker_.guard().allowed_origin(*head);
       more = co_await handle(*head);
     }
@@ -58,21 +70,23 @@ class Session {
 
  private:
   Task<Result<std::string>> read_head() {
-    watch_.expire_in(pending_.empty() ? kIdleLimit : kHeadLimitTime);
-    std::size_t searched = 0;
+    watch_.read_within(pending_.empty() ? worker_.limits().idle : worker_.limits().head);
+    watch_.set_idle(pending_.empty());
+    api::HeadEnd end;
     for (;;) {
-      const std::size_t end = pending_.find("\r\n\r\n", searched);
-      if (end != std::string::npos) {
-        std::string head = pending_.substr(0, end + 4);
-        pending_.erase(0, end + 4);
-        watch_.never_expire();
+      const Result<std::size_t> length = end.find(pending_);
+      if (!length) co_return fail(length.error());
+      if (*length > 0) {
+        std::string head = pending_.substr(0, *length);
+        pending_.erase(0, *length);
+        watch_.read_any_time();
         co_return head;
       }
-      if (pending_.size() >= kHeadLimit) co_return fail(Code::head_too_large, "the request head is over 64 KiB");
-      searched = pending_.size() < 3 ? 0 : pending_.size() - 3;
       const bool first = pending_.empty();
-      if (!co_await read_more()) co_return fail(Code::unreachable, "the client is gone");
-      if (first) watch_.expire_in(kHeadLimitTime);  // in all, not per read
+      const bool more = co_await read_more();
+      watch_.set_idle(false);
+      if (!more) co_return fail(Code::unreachable, "the client is gone");
+      if (first) watch_.read_within(worker_.limits().head);  // in all, not per read
     }
   }
 
@@ -85,9 +99,9 @@ class Session {
   }
 
   Task<bool> write(std::string bytes) {
-    watch_.expire_in(kWriteLimit);
+    watch_.write_within(worker_.limits().write);
     const auto [ec, n] = co_await asio::async_write(*socket_, asio::buffer(bytes), tok);
-    watch_.never_expire();
+    watch_.write_any_time();
     co_return !ec;
   }
 
@@ -101,7 +115,7 @@ class Session {
   Task<bool> handle(const api::RequestHead& head) {
     const bool head_only = head.method == "HEAD";
     const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
-    const bool reusable = head.keep_alive && !has_body;
+    const bool reusable = client_.keep_alive && !has_body;
     if (head.method == "OPTIONS") co_return co_await say(preflight(), reusable, false);
     if (const Status admitted = worker_.guard().admit(head); !admitted) {
       co_return co_await say(error_answer(admitted.error()), reusable, head_only);
@@ -123,6 +137,12 @@ class Session {
     return {Code::body_too_large, "the body is over " + format_bytes(limit), "proxy.max_body_bytes sets the limit", {}};
   }
 
+  static Answer too_many() {
+    Answer answer = error_answer({Code::too_many_requests, "this server answers as many requests as it may", {}, {}});
+    answer.headers.emplace_back("Retry-After", std::to_string(kRetrySeconds));
+    return answer;
+  }
+
   [[nodiscard]] Answer preflight() const {
     Answer answer{204, {}, {}};
     if (client_.allowed_origin.empty()) return answer;
@@ -134,23 +154,21 @@ class Session {
   }
 
   Task<bool> admit_and_relay(const api::RequestHead& head, bool head_only) {
-    RequestBody body(*socket_, pending_, head, worker_.guard().max_body());
+    RequestBody body(*socket_, watch_, pending_, head, worker_.guard().max_body(), worker_.limits().body_patience);
     std::string window;
     ModelSearch search;
-    watch_.expire_in(kBodyDripLimit);
     while (!body.done() && !search.decided && window.size() < kModelWindow) {
       const Result<std::string> piece = co_await body.next();
       if (!piece) co_return co_await refuse_body(piece.error(), head_only);
       window += *piece;
       search = find_model(window);
-      watch_.expire_in(kBodyDripLimit);
     }
-    watch_.never_expire();
     // From reading the snapshot to being counted nothing else of this loop can run: a drain can't miss the request.
+    if (worker_.full()) co_return co_await say(too_many(), client_.keep_alive && body.done(), head_only);
     const SnapshotPtr snapshot = worker_.snapshot();
     Worker::Admission admission(worker_, snapshot->generation);
     if (auto answer = refusal(*snapshot, search.model)) {
-      co_return co_await say(*answer, head.keep_alive && body.done(), head_only);
+      co_return co_await say(*answer, client_.keep_alive && body.done(), head_only);
     }
     Relay relay(worker_, *socket_, watch_, pending_, client_);
     co_return co_await relay.run(head, body, std::move(window), snapshot->route->address, admission.flight());
@@ -165,12 +183,12 @@ class Session {
   Task<void> linger() {
     boost::system::error_code ignored;
     socket_->shutdown(TcpSocket::shutdown_send, ignored);
-    watch_.expire_in(kLingerLimit);
-    std::size_t dropped = 0;
+    watch_.read_within(worker_.limits().linger);
+    Bytes dropped = 0;
     do {
       dropped += pending_.size();
       pending_.clear();
-    } while (dropped < kMiB && co_await read_more());
+    } while (dropped < kLingerBytes && co_await read_more());
     socket_->close(ignored);
   }
 
@@ -184,8 +202,6 @@ class Session {
 }  // namespace
 
 Task<void> run_session(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket) {
-  // Sessions end by their sockets being closed, never by an exception half-way through a relay.
-  co_await asio::this_coro::throw_if_cancelled(false);
   Session session(worker, std::move(socket));
   co_await session.run();
 }

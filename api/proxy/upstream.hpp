@@ -27,8 +27,9 @@ using UpstreamPtr = std::shared_ptr<Upstream>;
 
 class UpstreamPool {
  public:
-  /// An idle connection that is still open, or a new one. Errors: upstream_failed.
-  Task<Result<UpstreamPtr>> take(EngineAddress address, bool fresh);
+  /// An idle connection that is still open, or (always if `fresh`) a new one within `limit`. Errors: upstream_failed.
+  /// `given_up` outlives the call: once it is true, waiting for the engine to accept ends.
+  Task<Result<UpstreamPtr>> take(EngineAddress address, bool fresh, milliseconds limit, const bool& given_up);
   /// For later, if the engine said that it stays open.
   void give_back(const EngineAddress& address, UpstreamPtr upstream);
   void close_idle();

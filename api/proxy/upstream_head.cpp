@@ -4,72 +4,39 @@
 #include <array>
 #include <charconv>
 
+#include "api/http/field_syntax.hpp"
+
 namespace k3d::proxy {
 namespace {
 
-constexpr std::array<std::string_view, 9> kHopByHop{
-    "connection", "keep-alive", "proxy-connection", "te",  "trailer",
-    "upgrade",    "transfer-encoding", "content-length", "proxy-authenticate"};
+constexpr std::array<std::string_view, 10> kHopByHop{
+    "connection", "keep-alive",        "proxy-connection", "te",                 "trailer",
+    "upgrade",    "transfer-encoding", "content-length",   "proxy-authenticate", "http2-settings"};
 constexpr std::array<std::string_view, 9> kNotForwarded{
     "host",   "expect", "authorization", "x-api-key", "cookie", "proxy-authorization",
     "origin", "forwarded", "x-real-ip"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 template <class List>
 bool among(const List& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> items;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    std::string_view item = text.substr(0, comma);
-    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
-    if (!item.empty()) items.push_back(lower(item));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return items;
-}
-
-/// The fields that the Connection field names belong to the hop too.
-std::vector<std::string> named_by_connection(const std::vector<std::pair<std::string, std::string>>& fields) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : fields) {
-    if (lower(name) != "connection") continue;
-    for (std::string& item : split_list(value)) names.push_back(std::move(item));
-  }
-  return names;
+/// Whether `name` (in lower case) stays on its hop: by its meaning, or because a Connection field names it.
+bool of_the_hop(const std::vector<std::pair<std::string, std::string>>& fields, const std::string& name) {
+  return among(kHopByHop, name) || std::any_of(fields.begin(), fields.end(), [&name](const auto& field) {
+           return api::lower_case(field.first) == "connection" && api::list_has(field.second, name);
+         });
 }
 
 std::unexpected<Error> ambiguous(const std::string& what) {
   return fail(Code::upstream_failed, "the engine's answer is malformed: " + what);
 }
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
 Result<std::pair<std::string, std::string>> parse_field(std::string_view line) {
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return ambiguous("a field without a name");
-  std::string_view value = line.substr(colon + 1);
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
-  const bool control = std::any_of(value.begin(), value.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-  });
-  if (control) return ambiguous("a control byte in a field");
+  if (colon == std::string_view::npos || !api::is_token(line.substr(0, colon))) return ambiguous("a field without a name");
+  const std::string_view value = api::trim_blanks(line.substr(colon + 1));
+  if (api::has_control_byte(value)) return ambiguous("a control byte in a field");
   return std::pair{std::string(line.substr(0, colon)), std::string(value)};
 }
 
@@ -87,7 +54,7 @@ Status decide_body(UpstreamHead& head, bool head_request, bool http_1_0) {
   std::optional<std::uint64_t> length;
   bool chunked = false;
   for (const auto& [name, value] : head.fields) {
-    const std::string key = lower(name);
+    const std::string key = api::lower_case(name);
     if (key == "content-length") {
       std::uint64_t number = 0;
       const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -97,23 +64,24 @@ Status decide_body(UpstreamHead& head, bool head_request, bool http_1_0) {
       length = number;
     }
     if (key == "transfer-encoding") {
-      if (chunked || lower(value) != "chunked") return ambiguous("its Transfer-Encoding");
+      if (chunked || api::lower_case(value) != "chunked") return ambiguous("its Transfer-Encoding");
       chunked = true;
     }
   }
   if (chunked && length) return ambiguous("Content-Length beside Transfer-Encoding");
   if (head_request || head.status == 204 || head.status == 304 || head.status < 200) {
     head.body = BodyKind::none;
-    head.length = length.value_or(0);
+    // Whoever announces a body where there can't be one may send it all the same.
+    if (!head_request && (chunked || length.value_or(0) > 0)) head.keep_alive = false;
   } else if (chunked) {
     head.body = BodyKind::chunked;
   } else if (length) {
     head.body = *length == 0 ? BodyKind::none : BodyKind::counted;
-    head.length = *length;
   } else {
     head.body = BodyKind::until_close;
     head.keep_alive = false;
   }
+  head.length = length;
   if (http_1_0) head.keep_alive = false;
   return {};
 }
@@ -139,9 +107,9 @@ Result<UpstreamHead> parse_upstream_head(std::string_view raw, bool head_request
     }
     auto field = parse_field(line);
     if (!field) return fail(field.error());
-    const std::string key = lower(field->first);
-    if (key == "connection" && among(split_list(field->second), "close")) head.keep_alive = false;
-    if (key == "content-type" && lower(field->second).starts_with("text/event-stream")) head.event_stream = true;
+    const std::string key = api::lower_case(field->first);
+    if (key == "connection" && api::list_has(field->second, "close")) head.keep_alive = false;
+    if (key == "content-type" && api::lower_case(field->second).starts_with("text/event-stream")) head.event_stream = true;
     head.fields.push_back(std::move(*field));
   }
   if (first) return ambiguous("no status line");
@@ -150,14 +118,14 @@ Result<UpstreamHead> parse_upstream_head(std::string_view raw, bool head_request
 }
 
 std::string upstream_request(const api::RequestHead& head, const EngineAddress& engine, const Client& client) {
-  const std::vector<std::string> named = named_by_connection(head.fields);
   std::string out = head.method + " " + head.target + " HTTP/1.1\r\nHost: localhost\r\n";
   for (const auto& [name, value] : head.fields) {
-    const std::string key = lower(name);
-    if (among(kHopByHop, key) || among(kNotForwarded, key) || among(named, key) || key.starts_with("x-forwarded-")) continue;
+    const std::string key = api::lower_case(name);
+    if (among(kNotForwarded, key) || key.starts_with("x-forwarded-") || of_the_hop(head.fields, key)) continue;
     out += name + ": " + value + "\r\n";
   }
   out += "X-Forwarded-For: " + client.address + "\r\nX-Forwarded-Proto: http\r\n";
+  if (!head.field("Host").empty()) out += "X-Forwarded-Host: " + std::string(head.field("Host")) + "\r\n";
   if (!engine.api_key.empty()) out += "Authorization: Bearer " + engine.api_key + "\r\n";
   if (head.chunked) out += "Transfer-Encoding: chunked\r\n";
   if (head.content_length) out += "Content-Length: " + std::to_string(*head.content_length) + "\r\n";
@@ -175,11 +143,10 @@ Delivery delivery_of(const UpstreamHead& head, const Client& client) {
 }
 
 std::string client_response(const UpstreamHead& head, Delivery delivery, const Client& client, bool keep_alive) {
-  const std::vector<std::string> named = named_by_connection(head.fields);
   std::string out = "HTTP/1.1 " + std::to_string(head.status) + " \r\n";
   for (const auto& [name, value] : head.fields) {
-    const std::string key = lower(name);
-    if (among(kHopByHop, key) || among(named, key) || key.starts_with("access-control-")) continue;
+    const std::string key = api::lower_case(name);
+    if (key.starts_with("access-control-") || of_the_hop(head.fields, key)) continue;
     if (head.event_stream && (key == "cache-control" || key == "x-accel-buffering")) continue;
     out += name + ": " + value + "\r\n";
   }
@@ -188,11 +155,9 @@ std::string client_response(const UpstreamHead& head, Delivery delivery, const C
   }
   // Buffering proxies in front (nginx, and what follows it) would hold a stream's tokens back.
   if (head.event_stream) out += "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n";
-  const bool bodiless = head.status == 204 || head.status == 304;
   if (delivery == Delivery::chunked) out += "Transfer-Encoding: chunked\r\n";
-  if (delivery == Delivery::counted || (delivery == Delivery::none && !bodiless)) {
-    out += "Content-Length: " + std::to_string(head.length) + "\r\n";
-  }
+  const bool counted = delivery == Delivery::counted || delivery == Delivery::none;
+  if (counted && head.length && head.status != 204) out += "Content-Length: " + std::to_string(*head.length) + "\r\n";
   return out + (keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
 }
 

@@ -20,7 +20,7 @@ struct UpstreamHead {
   unsigned status = 0;
   std::vector<std::pair<std::string, std::string>> fields;
   BodyKind body = BodyKind::none;
-  std::uint64_t length = 0;  ///< of a counted body
+  std::optional<std::uint64_t> length;  ///< of a counted body, or of the one that a HEAD or 304 answer is about
   bool keep_alive = true;    ///< the connection can be used again
   bool event_stream = false;
 };

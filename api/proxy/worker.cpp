@@ -4,11 +4,17 @@
 
 #include "api/proxy/session.hpp"
 #include "daemon/base/async/sleep.hpp"
+#include "daemon/base/log.hpp"
 
 namespace k3d::proxy {
+namespace {
 
-Worker::Worker(Board& board, Guard& guard)
-    : board_(board), guard_(guard), work_(asio::make_work_guard(loop_)), tasks_(loop_.get_executor()) {
+constexpr milliseconds kSweepInterval{250};
+
+}  // namespace
+
+Worker::Worker(Board& board, Guard& guard, Limits limits)
+    : board_(board), guard_(guard), limits_(limits), work_(asio::make_work_guard(loop_)), tasks_(loop_.get_executor()) {
   tasks_.spawn(sweep());
   thread_ = std::thread([this] { loop_.run(); });
 }
@@ -26,13 +32,21 @@ Worker::~Worker() {
 void Worker::serve(asio::ip::tcp::socket socket) {
   auto owned = std::make_shared<asio::ip::tcp::socket>(std::move(socket));
   asio::post(loop_, [this, owned] {
-    if (closing_) return;
+    if (closing_ || session_count_.load(std::memory_order_relaxed) >= limits_.sessions) return;
     session_count_.fetch_add(1, std::memory_order_relaxed);
-    tasks_.spawn([](Worker& worker, std::shared_ptr<asio::ip::tcp::socket> taken) -> Task<void> {
-      co_await run_session(worker, taken);
-      worker.session_count_.fetch_sub(1, std::memory_order_relaxed);
-    }(*this, owned));
+    tasks_.spawn(session(owned));
   });
+}
+
+Task<void> Worker::session(std::shared_ptr<asio::ip::tcp::socket> socket) {
+  // Sessions end by their sockets being closed, never by an exception half-way through a relay.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    co_await run_session(*this, socket);
+  } catch (const std::exception& e) {
+    log::error("a proxy session failed", {{"what", e.what()}});
+  }
+  session_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::uint64_t Worker::in_flight_below(std::uint64_t generation) const {
@@ -50,6 +64,14 @@ void Worker::cut_below(std::uint64_t generation) {
   pool_.close_idle();
 }
 
+void Worker::retire() {
+  retiring_ = true;
+  for (Watched& watched : watched_) {
+    boost::system::error_code ignored;
+    if (watched.idle) watched.socket->close(ignored);
+  }
+}
+
 void Worker::close_sessions() {
   closing_ = true;
   for (Watched& watched : watched_) {
@@ -59,11 +81,11 @@ void Worker::close_sessions() {
 }
 
 Task<void> Worker::sweep() {
-  while (co_await sleep_for(milliseconds(500))) {
+  while (co_await sleep_for(kSweepInterval)) {
     const SteadyTime now = std::chrono::steady_clock::now();
     pool_.sweep(now);
     for (Watched& watched : watched_) {
-      if (watched.expires > now) continue;
+      if (watched.read_by > now && watched.write_by > now) continue;
       boost::system::error_code ignored;
       watched.socket->close(ignored);
     }
@@ -81,9 +103,7 @@ Worker::Admission::~Admission() {
 }
 
 Worker::Watch::Watch(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket)
-    : worker_(worker), watched_(worker.watched_.insert(worker.watched_.end(), Watched{std::move(socket), {}})) {
-  never_expire();
-}
+    : worker_(worker), watched_(worker.watched_.insert(worker.watched_.end(), Watched{std::move(socket)})) {}
 
 Worker::Watch::~Watch() { worker_.watched_.erase(watched_); }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "api/proxy/guard.hpp"
+#include "api/proxy/limits.hpp"
 #include "api/proxy/upstream.hpp"
 #include "daemon/base/async/task_group.hpp"
 #include "daemon/ports/board.hpp"
@@ -23,15 +24,17 @@ struct Flight {
   bool cut = false;      ///< the supervisor ended it
 };
 
-/// What a session's timer sweep looks at: a socket whose `expires` has passed is closed.
+/// What the timer sweep looks at: a session whose client had to read or write until a time that has passed is closed.
 struct Watched {
   std::shared_ptr<asio::ip::tcp::socket> socket;
-  SteadyTime expires = SteadyTime::max();
+  SteadyTime read_by = SteadyTime::max();   ///< the client must have sent something
+  SteadyTime write_by = SteadyTime::max();  ///< the client must have taken something
+  bool idle = false;                        ///< between requests
 };
 
 class Worker {
  public:
-  Worker(Board& board, Guard& guard);
+  Worker(Board& board, Guard& guard, Limits limits);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   /// Ends the loop at once and joins the thread.
@@ -47,7 +50,12 @@ class Worker {
   // On the loop only.
   [[nodiscard]] std::uint64_t in_flight_below(std::uint64_t generation) const;
   void cut_below(std::uint64_t generation);
+  /// From here on each connection ends with the answer that it waits for; idle ones end now.
+  void retire();
   void close_sessions();
+  [[nodiscard]] bool retiring() const { return retiring_; }
+  [[nodiscard]] bool full() const { return flights_.size() >= limits_.in_flight; }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] SnapshotPtr snapshot() const { return board_.read(); }
   Guard& guard() { return guard_; }
   UpstreamPool& pool() { return pool_; }
@@ -73,8 +81,11 @@ class Worker {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
     ~Watch();
-    void expire_in(seconds limit) { watched_->expires = std::chrono::steady_clock::now() + limit; }
-    void never_expire() { watched_->expires = SteadyTime::max(); }
+    void read_within(milliseconds limit) { watched_->read_by = std::chrono::steady_clock::now() + limit; }
+    void read_any_time() { watched_->read_by = SteadyTime::max(); }
+    void write_within(milliseconds limit) { watched_->write_by = std::chrono::steady_clock::now() + limit; }
+    void write_any_time() { watched_->write_by = SteadyTime::max(); }
+    void set_idle(bool idle) { watched_->idle = idle; }
 
    private:
     Worker& worker_;
@@ -83,9 +94,11 @@ class Worker {
 
  private:
   Task<void> sweep();
+  Task<void> session(std::shared_ptr<asio::ip::tcp::socket> socket);
 
   Board& board_;
   Guard& guard_;
+  Limits limits_;
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   TaskGroup tasks_;
@@ -94,6 +107,7 @@ class Worker {
   std::list<Watched> watched_;
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> session_count_{0};
+  bool retiring_ = false;
   bool closing_ = false;
   std::thread thread_;
 };
