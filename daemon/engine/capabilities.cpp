@@ -1,75 +1,142 @@
 #include "daemon/engine/capabilities.hpp"
 
+#include <algorithm>
+
 #include "daemon/base/json.hpp"
 
 namespace k3d::engine {
 namespace {
 
-std::string_view next_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
+constexpr std::size_t kMaxLine = 4096;
+
+/// One option of the help: its spellings, and what is written for its value.
+struct Option {
+  std::vector<std::string> spellings;
+  std::string value;
+};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// The spellings at the beginning of an option's line: "-fitt, --fit-target MiB0,MiB1" gives two.
-std::vector<std::string> spellings(std::string_view line) {
-  std::vector<std::string> found;
-  while (line.starts_with('-')) {
-    const std::size_t end = std::min(line.find_first_of(", "), line.size());
-    found.emplace_back(line.substr(0, end));
-    const bool another = end < line.size() && line[end] == ',';
-    line.remove_prefix(std::min(end + 1, line.size()));
-    while (another && line.starts_with(' ')) line.remove_prefix(1);
-    if (!another) break;
+bool is_flag(std::string_view word) {
+  if (word.size() < 2 || word[0] != '-') return false;
+  const char first = word[1] == '-' && word.size() > 2 ? word[2] : word[1];
+  return is_letter(first) && std::all_of(word.begin(), word.end(), [](char c) {
+           return is_letter(c) || c == '-' || c == '_' || (c >= '0' && c <= '9');
+         });
+}
+
+/// The next word; `line` then begins with the one behind it, and `gap` is how many spaces were between them.
+std::string_view next_word(std::string_view& line, std::size_t& gap) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  const std::size_t next = std::min(line.find_first_not_of(' ', end), line.size());
+  gap = next - end;
+  line.remove_prefix(next);
+  return word;
+}
+
+/// A line such as "-ngl,  --gpu-layers, --n-gpu-layers N   max. number of …". A comma follows every spelling but the
+/// last; one space parts that from its value, and two or more, or the line's end, the value from the description.
+Option parse_line(std::string_view line) {
+  Option option;
+  if (line.size() > kMaxLine) return option;
+  for (bool more = true; more;) {
+    std::size_t gap = 0;
+    std::string_view word = next_word(line, gap);
+    more = word.ends_with(',');
+    if (more) word.remove_suffix(1);
+    if (!is_flag(word)) return Option{};
+    option.spellings.emplace_back(word);
+    if (!more && gap == 1) option.value = line.substr(0, std::min(line.find("  "), line.size()));
   }
-  return found;
+  return option;
+}
+
+bool speaks_of_sockets(std::string_view text) {
+  return text.find(".sock") != std::string_view::npos || text.find("UNIX") != std::string_view::npos ||
+         text.find("unix") != std::string_view::npos;
+}
+
+void add(EngineCapabilities& capabilities, const Option& option) {
+  for (const std::string& spelling : option.spellings) {
+    capabilities.flags[spelling] = option.spellings;
+    if (!option.value.empty()) capabilities.values[spelling] = option.value;
+  }
+}
+
+std::unexpected<Error> unreadable() {
+  return fail(Code::protocol, "the kept capabilities of an image can't be read");
+}
+
+Result<Option> option_from_json(const Json& item) {
+  Option option;
+  const Json& flags = json_member(item, "flags");
+  if (!flags.is_array() || flags.empty()) return unreadable();
+  for (const Json& flag : flags) {
+    if (!flag.is_string()) return unreadable();
+    option.spellings.push_back(flag.get<std::string>());
+  }
+  option.value = json_string(item, "value").value_or("");
+  return option;
 }
 
 }  // namespace
 
 EngineCapabilities parse_help(std::string_view help) {
-  EngineCapabilities able;
-  bool at_host = false;
+  EngineCapabilities capabilities;
+  bool in_host = false;
   while (!help.empty()) {
-    const std::string_view line = next_line(help);
-    const std::vector<std::string> names = spellings(line);
-    if (!names.empty()) at_host = false;
-    for (const std::string& name : names) {
-      if (name.size() < 2 || name.starts_with("---")) continue;  // "----- common params -----"
-      able.flags[name] = names;
-      if (name == "--host") at_host = true;
+    const std::size_t end = std::min(help.find('\n'), help.size());
+    std::string_view line = help.substr(0, end);
+    help.remove_prefix(std::min(end + 1, help.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const Option option = parse_line(line);
+    if (!option.spellings.empty()) {
+      add(capabilities, option);
+      in_host = option.spellings.front() == "--host";
     }
-    if (at_host && (line.find(".sock") != std::string_view::npos || line.find("UNIX") != std::string_view::npos)) {
-      able.unix_socket = true;
-    }
+    if (in_host && speaks_of_sockets(line)) capabilities.unix_socket = true;
   }
-  return able;
+  // Any program's help has flags; llama-server's has these.
+  if (!capabilities.has("--model") || !capabilities.has("--host")) return EngineCapabilities{};
+  return capabilities;
 }
 
-std::string capabilities_to_json(const EngineCapabilities& able) {
-  return dump_json(Json{{"image_id", able.image_id},
-                        {"has_shell", able.has_shell},
-                        {"unix_socket", able.unix_socket},
-                        {"flags", able.flags},
-                        {"version", able.version}});
+std::string capabilities_to_json(const EngineCapabilities& capabilities) {
+  Json options = Json::array();
+  for (const auto& [flag, spellings] : capabilities.flags) {
+    if (spellings.empty() || spellings.front() != flag) continue;
+    const auto value = capabilities.values.find(flag);
+    options.push_back(
+        {{"flags", spellings}, {"value", value == capabilities.values.end() ? std::string() : value->second}});
+  }
+  return dump_json({{"image_id", capabilities.image_id},
+                    {"has_shell", capabilities.has_shell},
+                    {"unix_socket", capabilities.unix_socket},
+                    {"version", capabilities.version},
+                    {"options", options}});
 }
 
-Result<EngineCapabilities> capabilities_from_json(std::string_view text) {
-  const Result<Json> value = parse_json(text);
-  if (!value) return fail(value.error());
-  EngineCapabilities able;
-  able.image_id = json_string(*value, "image_id").value_or("");
-  able.has_shell = json_bool(*value, "has_shell").value_or(false);
-  able.unix_socket = json_bool(*value, "unix_socket").value_or(false);
-  able.version = json_string(*value, "version").value_or("");
-  const Json& flags = json_member(*value, "flags");
-  if (!flags.is_object() || able.image_id.empty()) return fail(Code::protocol, "these are not an image's capabilities");
-  for (const auto& [flag, names] : flags.items()) {
-    for (const Json& name : names) {
-      if (name.is_string()) able.flags[flag].push_back(name.get<std::string>());
-    }
+Result<EngineCapabilities> capabilities_from_json(std::string_view json) {
+  const Result<Json> parsed = parse_json(json);
+  if (!parsed) return fail(parsed.error());
+  EngineCapabilities capabilities;
+  const auto image = json_string(*parsed, "image_id");
+  const auto shell = json_bool(*parsed, "has_shell"), socket = json_bool(*parsed, "unix_socket");
+  const Json& options = json_member(*parsed, "options");
+  if (!image || !shell || !socket || !options.is_array()) return unreadable();
+  capabilities.image_id = *image;
+  capabilities.has_shell = *shell;
+  capabilities.unix_socket = *socket;
+  capabilities.version = json_string(*parsed, "version").value_or("");
+  for (const Json& item : options) {
+    const Result<Option> option = option_from_json(item);
+    if (!option) return fail(option.error());
+    add(capabilities, *option);
   }
-  return able;
+  return capabilities;
 }
 
 }  // namespace k3d::engine

@@ -1,4 +1,4 @@
-// What an engine image can do, read from llama-server's own --help. Pure.
+// What an engine image can do, read from its own --help, and kept as JSON. Pure. Asking the image: daemon/lifecycle.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace k3d::engine {
 
-/// Every option of a --help text with all its spellings. Lines that don't begin with an option are descriptions.
+/// Every option of llama-server's help. Text that is no such help gives no flags at all; image_id and has_shell are
+/// left to the caller.
 EngineCapabilities parse_help(std::string_view help);
 
-/// As kept in the store, and back. Error protocol for anything else.
+/// Compact JSON of everything, and back; `protocol` if it isn't what capabilities_to_json writes.
 std::string capabilities_to_json(const EngineCapabilities& capabilities);
-Result<EngineCapabilities> capabilities_from_json(std::string_view text);
+Result<EngineCapabilities> capabilities_from_json(std::string_view json);
 
 }  // namespace k3d::engine

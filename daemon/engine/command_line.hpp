@@ -1,5 +1,5 @@
-// llama-server's whole argument list from a profile. Pure. Either --fit or an explicit placement, never both: the
-// engine drops the fit with only a warning.
+// llama-server's whole argument list from a profile. Pure; everything comes from the configuration and this host.
+// Not here: the container around it (daemon/lifecycle), the shell that redirects its log (log_wrapper).
 #pragma once
 
 #include <optional>
@@ -16,24 +16,17 @@ namespace k3d::engine {
 
 struct CommandInputs {
   Profile profile;
-  bool vision = false;  ///< the engine's source can see
+  bool vision = false;  ///< the image's source can see; else mmproj_path is left out
   EngineCapabilities capabilities;
-  std::string model_path;                  ///< inside the container
+  std::string model_path;                  ///< of the first shard, inside the container
   std::optional<std::string> mmproj_path;  ///< inside the container
   HostFacts host;
   EngineAddress address;
-  bool log_to_file = true;
+  bool log_to_file = true;  ///< else the log goes through Docker, and only warnings are written
 };
 
-/// Errors: flag_missing, naming flag, setting and image; start_refused for extra_args that contradict a computed flag.
+/// Program excluded. Never holds the API key: that travels in LLAMA_API_KEY.
+/// Errors: flag_missing, naming flag, setting and image; start_refused for extra_args that k3d computes itself.
 Result<std::vector<std::string>> command_line(const CommandInputs& inputs);
-
-/// --cache-ram in MiB: a sixteenth of RAM, 1 to 64 GiB, a multiple of 256 MiB. One Kimi-K3 entry is 0.9 to 1.4 GB, so
-/// the engine's own 8 GiB churns.
-int auto_cache_ram_mib(std::optional<Bytes> ram);
-
-/// --ctx-checkpoints: as many per slot as a sixteenth of RAM holds at 443.11 MiB each (Kimi-K3's recurrent state of a
-/// sequence: 69 layers of 6.4219 MiB), 2 to 32.
-int auto_checkpoints(std::optional<Bytes> ram, int slots);
 
 }  // namespace k3d::engine

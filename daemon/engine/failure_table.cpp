@@ -27,6 +27,9 @@ constexpr std::string_view kNoGpu = "The engine can't use the GPUs";
 constexpr std::string_view kNoGpuAdvice =
     "run nvidia-smi on this host, write the CDI specification anew (nvidia-ctk cdi generate), and see that the image "
     "was built for these GPUs and this driver";
+constexpr std::string_view kLostGpu = "A GPU failed while it computed";
+constexpr std::string_view kLostGpuAdvice =
+    "look at `dmesg | grep Xid` and nvidia-smi; the GPU may need a reset, or the host a reboot";
 constexpr std::string_view kOom = "This host ran out of memory";
 constexpr std::string_view kOomAdvice =
     "lower cache_ram, ctx_checkpoints, context or slots, or keep fewer experts on the CPU; see `dmesg` for who else";
@@ -115,6 +118,9 @@ constexpr std::array kTable{
     FailureRow{"oom", kOom, kOomAdvice, false, Moment::any, Lines::error, "failed to allocate CPU buffer", ""},
     FailureRow{"oom", kOom, kOomAdvice, false, Moment::any, Lines::error, "failed to allocate CUDA_Host buffer", ""},
     FailureRow{"oom", kOom, kOomAdvice, false, Moment::loading, Lines::error_or_bare, "std::bad_alloc", ""},
+    FailureRow{"gpu_lost", kLostGpu, kLostGpuAdvice, false, Moment::any, Lines::error, "CUDA error: *GPU is lost", ""},
+    FailureRow{"gpu_lost", kLostGpu, kLostGpuAdvice, false, Moment::any, Lines::error,
+               "CUDA error: unspecified launch failure", ""},
     // What is left of a load that failed.
     FailureRow{"model_corrupt", kCorrupt, kCorruptAdvice, false, Moment::loading, Lines::error,
                "error loading model:", ""},

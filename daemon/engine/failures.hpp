@@ -1,9 +1,10 @@
-// The catalogue of failures: what ended an engine, from its exit code, the OOM flag and its last lines. Pure data and
-// matching. Order matters: the first row whose evidence is there names the failure.
+// What ended an engine, by name, from its exit code, Docker's OOM flag and the end of its log. Pure. The catalogue's
+// data is failure_table.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/base/units.hpp"
@@ -12,19 +13,20 @@
 namespace k3d::engine {
 
 struct Evidence {
-  std::optional<int> exit_code;
-  bool oom_killed = false;
-  bool ready = false;  ///< it had answered before
-  std::vector<std::string> lines;
+  std::optional<int> exit_code;    ///< nothing if nobody knows
+  bool oom_killed = false;         ///< by Docker's word
+  bool ready = false;              ///< it served before it ended
+  std::vector<std::string> lines;  ///< the end of its log, raw
 };
 
-/// Never fails: what no row knows is `crash` or `killed` by its signal, else `exited`.
+/// Always names something; `crash` if nothing fits. Leaves profile, operation_id, attempt and at to the caller.
 Failure classify(const Evidence& evidence);
 
-/// An engine that showed no sign of life for `limit` while loading.
-Failure load_stalled(const std::string& profile, std::uint64_t attempt, seconds limit, std::vector<std::string> lines);
+/// A load in which nothing moved for `limit`.
+Failure load_stalled(const std::string& profile, std::uint64_t attempt, seconds limit,
+                     const std::vector<std::string>& lines);
 
-/// A log line made safe to show: no escapes, no control bytes, UTF-8.
-std::string printable(std::string_view line);
+/// Code, title, advice and retryable of the catalogue's `code`; nothing if it has none of that name.
+std::optional<Failure> catalogued(std::string_view code);
 
 }  // namespace k3d::engine

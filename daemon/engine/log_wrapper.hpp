@@ -1,4 +1,4 @@
-// The engine's log goes to a file of its attempt: a pipe that nobody drains would hang it. Pure.
+// Sends the engine's log to a file of the attempt by way of the image's shell, so that no reader can block the engine.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace k3d::engine {
 
-/// Puts a shell before the image's entrypoint that sends both streams to `log`. The path goes by the environment and
-/// the arguments stand untouched behind the script: nothing is interpolated.
-void wrap_for_log(LaunchSpec& spec, const std::vector<std::string>& image_entrypoint, const std::string& log);
+/// Wraps `spec`, whose args are llama-server's, around the image's own entrypoint. `log_path` is a path inside the
+/// container; it travels in K3D_LOG, never in the script's text.
+void wrap_for_log(LaunchSpec& spec, const std::vector<std::string>& image_entrypoint, const std::string& log_path);
 
 }  // namespace k3d::engine
