@@ -12,9 +12,6 @@ namespace k3d::api {
 
 using Json = nlohmann::ordered_json;
 
-/// The same container as a command, one argument an element, unquoted. For people: k3d itself asks Docker's API.
-std::vector<std::string> docker_run(const LaunchSpec& spec);
-
 /// {"profile", "image", "image_id", "argv", "weight_bytes", "docker_run"}; the command as whoever starts containers
 /// would write it.
 Json launch_object(const Launch& launch, const std::vector<std::string>& docker_run);
@@ -22,8 +19,5 @@ Json launch_object(const Launch& launch, const std::vector<std::string>& docker_
 /// Answer of an activation with dry_run: {"profile", "plan", "load_seconds", "streams_to_drain", "launch"}.
 std::string dry_run_json(const Launch& launch, const std::vector<std::string>& docker_run,
                          const std::optional<double>& load_seconds, std::uint64_t streams_to_drain);
-/// The same with docker_run(launch.container).
-std::string dry_run_json(const Launch& launch, const std::optional<double>& load_seconds,
-                         std::uint64_t streams_to_drain);
 
 }  // namespace k3d::api

@@ -13,6 +13,8 @@ namespace k3d::api {
 struct ControlDependencies {
   lifecycle::Supervisor& supervisor;
   Containers& containers;
+  /// The container as a command that people know, for dry runs.
+  std::function<std::vector<std::string>(const LaunchSpec&)> docker_run;
 };
 
 /// Every route of openapi.yaml, and no other. `deps` outlives the routes.

@@ -66,8 +66,11 @@ Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string na
     co_await exchange.reply(problem_response(launch.error()));
     co_return;
   }
+  // A key made for this answer would mean nothing, and keys belong into no output.
+  LaunchSpec shown = launch->container;
+  shown.env.erase("LLAMA_API_KEY");
   const std::uint64_t streams = deps.supervisor.snapshot()->proxy.in_flight;
-  co_await exchange.reply(json_response(200, dry_run_json(*launch, std::nullopt, streams)));
+  co_await exchange.reply(json_response(200, dry_run_json(*launch, deps.docker_run(shown), std::nullopt, streams)));
 }
 
 Task<void> activate(ControlDependencies& deps, Exchange& exchange) {

@@ -83,10 +83,10 @@ std::vector<std::string> supplementary_groups() {
 }
 
 /// The driver's folder has one entry per GPU, named by PCI address.
-std::vector<std::string> gpu_uuids(const fs::path& root) {
+std::vector<std::string> gpu_uuids(const fs::path& folder) {
   std::vector<fs::path> devices;
   std::error_code ec;
-  for (fs::directory_iterator at(root / "driver/nvidia/gpus", ec), end; !ec && at != end; at.increment(ec)) {
+  for (fs::directory_iterator at(folder, ec), end; !ec && at != end; at.increment(ec)) {
     devices.push_back(at->path());
   }
   std::sort(devices.begin(), devices.end());
@@ -154,7 +154,7 @@ HostFacts ProcHost::facts() {
   facts.groups = supplementary_groups();
   facts.boot_id = read(root_ / "sys/kernel/random/boot_id");
   facts.boot_id.erase(facts.boot_id.find_last_not_of('\n') + 1);
-  facts.gpu_uuids = gpu_uuids(root_);
+  facts.gpu_uuids = gpu_uuids(gpus_);
   return facts;
 }
 

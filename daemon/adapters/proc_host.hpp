@@ -9,7 +9,9 @@ namespace k3d::adapters {
 
 class ProcHost : public HostProbe {
  public:
-  explicit ProcHost(std::filesystem::path proc_root = "/proc") : root_(std::move(proc_root)) {}
+  /// `gpus` is the NVIDIA driver's folder of GPUs, one entry per PCI address.
+  explicit ProcHost(std::filesystem::path proc_root = "/proc", std::filesystem::path gpus = {})
+      : root_(std::move(proc_root)), gpus_(gpus.empty() ? root_ / "driver/nvidia/gpus" : std::move(gpus)) {}
 
   HostFacts facts() override;
   int engine_pid(int container_pid) override;
@@ -19,6 +21,7 @@ class ProcHost : public HostProbe {
 
  private:
   std::filesystem::path root_;
+  std::filesystem::path gpus_;
 };
 
 }  // namespace k3d::adapters

@@ -4,6 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -25,6 +26,7 @@
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "docker_driver/docker.hpp"
+#include "docker_driver/run_line.hpp"
 
 namespace k3d::app {
 namespace {
@@ -34,6 +36,12 @@ constexpr seconds kControlStopLimit{2};
 std::uint64_t newest_attempt(const std::filesystem::path& state) {
   const std::vector<std::uint64_t> kept = lifecycle::kept_attempts(state);
   return kept.empty() ? 0 : kept.front();
+}
+
+/// Elsewhere than in /proc only where GPUs are played: tests of device requests on machines without a driver.
+std::filesystem::path nvidia_folder() {
+  const char* folder = std::getenv("K3D_PROC_DRIVER_NVIDIA");
+  return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
 }
 
 Condition state_trouble(const Error& error) {
@@ -49,6 +57,7 @@ class Daemon {
       : settings_(std::make_shared<const Settings>(settings)),
         signals_(loop_),
         tasks_(loop_.get_executor()),
+        host_("/proc", nvidia_folder()),
         notifier_(adapters::systemd_notifier()),
         engines_(adapters::llama_http()),
         containers_(docker::connect(loop_.get_executor(), settings.docker)),
@@ -58,7 +67,7 @@ class Daemon {
         supervisor_(loop_.get_executor(),
                     lifecycle::Ports{*containers_, *engines_, host_, proxy_, *notifier_, board_, journal_}, settings_,
                     kVersion, api::status_json),
-        control_{supervisor_, *containers_},
+        control_{supervisor_, *containers_, docker::docker_run_arguments},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
   }

@@ -46,6 +46,8 @@ struct Act {
 int main(int argc, char** argv) {
   // A log that nobody reads, or a client that leaves, must not end the daemon.
   std::signal(SIGPIPE, SIG_IGN);
+  // Reading the configuration again is not built yet: a restart does it, and leaves the engine running.
+  std::signal(SIGHUP, SIG_IGN);
   ::umask(0077);
   return std::visit(Act{}, app::parse_arguments(argc, argv));
 }

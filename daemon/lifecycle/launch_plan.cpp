@@ -1,5 +1,7 @@
 #include "daemon/lifecycle/launch_plan.hpp"
 
+#include <sys/stat.h>
+
 #include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
@@ -25,6 +27,17 @@ std::string inside(const std::filesystem::path& file, const hub::ModelFiles& fil
 bool has_vision(const Settings& settings, const Profile& profile) {
   const auto source = settings.sources.find(profile.source);
   return source != settings.sources.end() && source->second.vision;
+}
+
+/// k3d's supplementary groups, since weights may be readable by one of them; never the one that may use Docker.
+std::vector<std::string> engine_groups(const HostFacts& facts, const DockerSettings& docker) {
+  constexpr std::string_view kUnix = "unix://";
+  std::vector<std::string> groups = facts.groups;
+  struct stat st{};
+  if (docker.host.starts_with(kUnix) && ::stat(docker.host.substr(kUnix.size()).c_str(), &st) == 0) {
+    std::erase(groups, std::to_string(st.st_gid));
+  }
+  return groups;
 }
 
 Error image_missing(const std::string& tag, const Profile& profile, const Error& error) {
@@ -95,7 +108,7 @@ Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt)
   spec.mounts.push_back({launch.folder, launch.folder, false});
   spec.cdi_devices = *cdi;
   spec.user = std::to_string(facts.uid) + ":" + std::to_string(facts.gid);
-  spec.groups = facts.groups;
+  spec.groups = engine_groups(facts, settings_->docker);
   spec.labels = {{"k3d.instance", settings_->instance}, {"k3d.profile", profile.name},
                  {"k3d.attempt", std::to_string(attempt)}, {"k3d.boot_id", facts.boot_id},
                  {"k3d.spec", launch.spec_hash}};

@@ -16,12 +16,12 @@ def failed_operation(daemon, profile="batch", seconds=60) -> dict:
 
 def test_every_mistake_of_a_broken_config_is_named(folder):
     config = folder / "k3d.yaml"
-    config.write_text("instance: a/b\nprofiles:\n  p:\n    modle: kimi-k3\n    slots: many\n    slots: 3\n")
+    config.write_text("instance: a/b\nprofiles:\n  p:\n    modle: kimi-k3\n    slots: many\n    context: 4096\n    context: 8192\n")
     config.chmod(0o600)
     for extra in (["--check"], []):
         done = subprocess.run([str(K3D), "--config", str(config), *extra], capture_output=True, text=True, timeout=20)
         assert done.returncode == 1
-        for place in (":1:", ":4:", ":5:", ":6:"):
+        for place in (":1:", ":4:", ":5:", ":7:"):
             assert str(config) + place in done.stderr, done.stderr
         assert "model" in done.stderr
 
@@ -87,7 +87,7 @@ def test_model_truncated(make_daemon, folder, tiny):
     assert operation["error"]["code"] == "model_truncated"
     failure = daemon.status()["last_failure"]
     assert failure["log_excerpt"] and failure["exit_code"] == 1 and failure["advice"]
-    assert daemon.containers(running=False) == []
+    wait_for(lambda: daemon.containers(running=False) == [], 10, "the failed container's removal")
 
 
 def test_model_corrupt(make_daemon, folder, tiny):
@@ -149,11 +149,10 @@ def test_a_full_disk_under_the_state(make_daemon, folder):
     try:
         daemon = make_daemon(state=str(small / "state")).start()
         daemon.get("/api/v1/status")
-        with open(small / "fill", "wb") as fill:
+        with open(small / "fill", "wb", buffering=0) as fill:
             try:
                 while True:
                     fill.write(b"x" * 4096)
-                    fill.flush()
             except OSError:
                 pass
         operation = failed_operation(daemon)

@@ -19,7 +19,7 @@ ALLOWED = {
     "config": FLOOR,
     "docker_driver": FLOOR,
     "api/contract": FLOOR,
-    "api/http": FLOOR,
+    "api/http": FLOOR + ["api/contract"],
     "api/proxy": FLOOR + ["api/http", "api/contract", "daemon/lifecycle"],
     "api/control": FLOOR + ["api/http", "api/contract", "daemon/lifecycle", "daemon/operations"],
     "api/client": FLOOR + ["api/contract"],
