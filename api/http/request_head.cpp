@@ -143,7 +143,7 @@ std::string_view RequestHead::field(std::string_view name) const {
 }
 
 Result<std::size_t> HeadEnd::find(std::string_view received) {
-  for (; at_ < received.size(); ++at_) {
+  for (; at_ < std::min(received.size(), kHeadLimit); ++at_) {
     const char c = received[at_];
     if (c == '\0') return bad("a NUL byte in the head");
     if (c != '\n') continue;

@@ -189,10 +189,11 @@ Task<Relay::Outcome> Relay::deliver(UpstreamHead head, UpstreamPtr upstream, std
   const bool unwrap = head.body == BodyKind::chunked && delivery_ == Delivery::close;
   const bool wrap = head.body == BodyKind::until_close && delivery_ == Delivery::chunked;
   std::size_t buffer_bytes = kSmallBuffer;
-  for (bool closed = false;;) {
+  for (bool closed = false, begun = false;; begun = true) {
     std::string payload;
     const Result<std::size_t> used = end.take(received_, unwrap ? &payload : nullptr);
-    if (!used) co_return Outcome::broken;
+    if (!used && !begun) error_ = used.error();  // nothing is sent yet: the client can be told
+    if (!used) co_return begun ? Outcome::broken : Outcome::failed_before_head;
     if (*used < received_.size()) upstream_reusable_ = false;
     if (unwrap) out += payload;
     if (wrap && !received_.empty()) out += as_chunk(received_);
