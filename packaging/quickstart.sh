@@ -27,6 +27,7 @@ esac
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # a checkout in another folder finds what was compiled in this one
 build=${K3D_BUILD:-build/release}
 state=/var/lib/k3d-demo
 model=$state/models/tiny-k3.gguf

@@ -22,6 +22,8 @@ HELP
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 docker_id=''
+# A checkout in another folder finds what was compiled in this one.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 say() { printf '\n=== %s (%s s so far)\n' "$1" "$SECONDS"; }
 
