@@ -43,7 +43,7 @@ build() { # VARIANT TARGETS...
   local variant=$1
   shift
   say "build $variant"
-  cmake -C "packaging/cmake/$variant.cmake" -B "build/$variant" -G Ninja >"build-$variant.log" 2>&1 ||
+  cmake -C "packaging/cmake/$variant.cmake" -B "build/$variant" -G Ninja -DK3D_TESTS=ON >"build-$variant.log" 2>&1 ||
     { cat "build-$variant.log"; exit 1; }
   rm -f "build-$variant.log"
   ninja -C "build/$variant" "$@"
@@ -90,7 +90,12 @@ case $mode in
       rm -rf "$corpus"
     done
     ;;
-  bench) install && build release && engine && tests/bench/run.sh "$@" ;;
+  bench)
+    install
+    if ! command -v nginx wrk >/dev/null; then apt-get install -qy --no-install-recommends nginx-light wrk; fi
+    build release proxy_server
+    tests/bench/run.sh "$@"
+    ;;
   -h | --help) usage ;;
   *) usage >&2; exit 2 ;;
 esac

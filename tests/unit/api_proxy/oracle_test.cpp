@@ -100,6 +100,7 @@ TEST(Oracle, F95_foreign_hosts) {
   RawClient client = rig.connect();
   client.send("GET /v1/x HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   EXPECT_EQ(client.reply().status, 421);
+  EXPECT_EQ(rig.ask("GET /v1/x HTTP/1.0\r\nHost: evil.example\r\n\r\n").status, 421);
   EXPECT_EQ(rig.engine().requests(), 0U);
 }
 

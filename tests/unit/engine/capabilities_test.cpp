@@ -89,10 +89,12 @@ TEST(Capabilities, json_round_trip) {
 }
 
 TEST(Capabilities, json_of_something_else_is_refused) {
-  for (const char* text : {"", "{", "[]", "{}", R"({"image_id":1,"has_shell":true,"unix_socket":true,"options":[]})",
-                           R"({"image_id":"a","has_shell":true,"unix_socket":true,"options":{}})",
-                           R"({"image_id":"a","has_shell":true,"unix_socket":true,"options":[{"flags":[]}]})",
-                           R"({"image_id":"a","has_shell":true,"unix_socket":true,"options":[{"flags":[1]}]})"}) {
+  const std::string head = R"({"image_id":"a","has_shell":true,"unix_socket":true,)";
+  for (const std::string& text : std::vector<std::string>{
+           "", "{", "[]", "{}", R"({"image_id":1,"has_shell":true,"unix_socket":true,"flags":{},"values":{}})",
+           head + R"("flags":[],"values":{}})", head + R"("flags":{},"options":[]})",
+           head + R"("flags":{"-m":"-m"},"values":{}})", head + R"("flags":{"-m":[1]},"values":{}})",
+           head + R"("flags":{},"values":{"-m":null}})"}) {
     const auto parsed = capabilities_from_json(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Code::protocol);
