@@ -93,8 +93,11 @@ case $mode in
   bench)
     install
     if ! command -v nginx wrk >/dev/null; then apt-get install -qy --no-install-recommends nginx-light wrk; fi
-    build release proxy_server
-    tests/bench/run.sh "$@"
+    build release proxy_server k3d k3ctl
+    tests/bench/run.sh
+    engine
+    model=$(packaging/engine/make_tiny_model.sh /var/tmp/k3d-test/tiny.gguf)
+    K3D_BUILD="$root/build/release" /usr/bin/python3 tests/bench/latency.py 7 "$model"
     ;;
   -h | --help) usage ;;
   *) usage >&2; exit 2 ;;

@@ -36,12 +36,17 @@ bool any(const Strings& argv, std::initializer_list<const char*> flags) {
   return std::any_of(flags.begin(), flags.end(), [&argv](const char* flag) { return has(argv, flag); });
 }
 
+Placement placement(PlacementMode mode) {
+  Placement place;
+  place.mode = mode;
+  if (mode == PlacementMode::n_cpu_moe) place.n_cpu_moe = 16;
+  if (mode == PlacementMode::override_tensors) place.tensors = {R"(blk\.(1|2)\.ffn_.*_exps=CPU)", "output=CUDA0"};
+  return place;
+}
+
 CommandInputs placed(PlacementMode mode) {
   CommandInputs in = test::inputs();
-  in.profile.placement.mode = mode;
-  if (mode == PlacementMode::n_cpu_moe) in.profile.placement.n_cpu_moe = 16;
-  if (mode == PlacementMode::override_tensors)
-    in.profile.placement.tensors = {R"(blk\.(1|2)\.ffn_.*_exps=CPU)", "output=CUDA0"};
+  in.profile.placement = placement(mode);
   return in;
 }
 
@@ -129,14 +134,16 @@ TEST(CommandLine, without_gpus_nothing_is_placed) {
 TEST(CommandLine, never_fit_and_an_explicit_placement) {
   std::mt19937 random(20261130);
   const auto upto = [&random](unsigned n) { return static_cast<int>(random() % (n + 1)); };
+  CommandInputs recent = test::inputs(), old = test::inputs();
+  old.capabilities = test::older();
   for (int i = 0; i < 500; ++i) {
-    CommandInputs in = placed(static_cast<PlacementMode>(upto(2)));
+    CommandInputs& in = upto(3) == 0 ? old : recent;
+    in.profile.placement = placement(static_cast<PlacementMode>(upto(2)));
     in.profile.gpus.choice = static_cast<GpuChoice>(upto(2));
     if (upto(1) == 1) in.profile.placement.n_cpu_moe = upto(93);
     if (upto(1) == 1) in.profile.placement.tensor_split = {1.0, 0.5 * upto(8)};
     if (upto(1) == 1) in.profile.placement.fit_target_mib = {upto(8192)};
     if (upto(1) == 1) in.profile.placement.tensors = {"a=CPU"};
-    if (upto(3) == 0) in.capabilities = test::older();
     const Result<Strings> argv = command_line(in);
     if (!argv) {
       ASSERT_EQ(argv.error().code, Code::flag_missing);
