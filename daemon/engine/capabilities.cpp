@@ -1,6 +1,7 @@
 #include "daemon/engine/capabilities.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "daemon/base/json.hpp"
 
@@ -70,16 +71,15 @@ std::unexpected<Error> unreadable() {
   return fail(Code::protocol, "the kept capabilities of an image can't be read");
 }
 
-Result<Option> option_from_json(const Json& item) {
-  Option option;
-  const Json& flags = json_member(item, "flags");
-  if (!flags.is_array() || flags.empty()) return unreadable();
-  for (const Json& flag : flags) {
-    if (!flag.is_string()) return unreadable();
-    option.spellings.push_back(flag.get<std::string>());
+/// A list of strings, or nothing.
+std::optional<std::vector<std::string>> strings(const Json& list) {
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Json& item : list) {
+    if (!item.is_string()) return std::nullopt;
+    texts.push_back(item.get<std::string>());
   }
-  option.value = json_string(item, "value").value_or("");
-  return option;
+  return texts;
 }
 
 }  // namespace
@@ -105,18 +105,12 @@ EngineCapabilities parse_help(std::string_view help) {
 }
 
 std::string capabilities_to_json(const EngineCapabilities& capabilities) {
-  Json options = Json::array();
-  for (const auto& [flag, spellings] : capabilities.flags) {
-    if (spellings.empty() || spellings.front() != flag) continue;
-    const auto value = capabilities.values.find(flag);
-    options.push_back(
-        {{"flags", spellings}, {"value", value == capabilities.values.end() ? std::string() : value->second}});
-  }
   return dump_json({{"image_id", capabilities.image_id},
                     {"has_shell", capabilities.has_shell},
                     {"unix_socket", capabilities.unix_socket},
                     {"version", capabilities.version},
-                    {"options", options}});
+                    {"flags", Json(capabilities.flags)},
+                    {"values", Json(capabilities.values)}});
 }
 
 Result<EngineCapabilities> capabilities_from_json(std::string_view json) {
@@ -125,16 +119,21 @@ Result<EngineCapabilities> capabilities_from_json(std::string_view json) {
   EngineCapabilities capabilities;
   const auto image = json_string(*parsed, "image_id");
   const auto shell = json_bool(*parsed, "has_shell"), socket = json_bool(*parsed, "unix_socket");
-  const Json& options = json_member(*parsed, "options");
-  if (!image || !shell || !socket || !options.is_array()) return unreadable();
+  const Json& flags = json_member(*parsed, "flags");
+  const Json& values = json_member(*parsed, "values");
+  if (!image || !shell || !socket || !flags.is_object() || !values.is_object()) return unreadable();
   capabilities.image_id = *image;
   capabilities.has_shell = *shell;
   capabilities.unix_socket = *socket;
   capabilities.version = json_string(*parsed, "version").value_or("");
-  for (const Json& item : options) {
-    const Result<Option> option = option_from_json(item);
-    if (!option) return fail(option.error());
-    add(capabilities, *option);
+  for (const auto& [flag, spellings] : flags.items()) {
+    auto list = strings(spellings);
+    if (!list) return unreadable();
+    capabilities.flags[flag] = std::move(*list);
+  }
+  for (const auto& [flag, value] : values.items()) {
+    if (!value.is_string()) return unreadable();
+    capabilities.values[flag] = value.get<std::string>();
   }
   return capabilities;
 }
