@@ -19,7 +19,8 @@ std::string this_host() {
 
 /// The authority of "scheme://host:port" without the scheme's own port; empty for "null" and what is no origin.
 std::string origin_authority(std::string_view origin) {
-  for (const auto& [scheme, port] : {std::pair<std::string_view, std::string_view>{"http://", ":80"}, {"https://", ":443"}}) {
+  for (const auto& [scheme, port] :
+       {std::pair<std::string_view, std::string_view>{"http://", ":80"}, {"https://", ":443"}}) {
     if (!origin.starts_with(scheme)) continue;
     std::string authority = lower_case(origin.substr(scheme.size()));
     if (authority.ends_with(port)) authority.resize(authority.size() - port.size());
@@ -36,9 +37,8 @@ bool origin_allowed(std::string_view origin, std::string_view host, const std::v
   std::string own = lower_case(host);
   if (origin.starts_with("http://") && own.ends_with(":80")) own.resize(own.size() - 3);
   if (origin.starts_with("https://") && own.ends_with(":443")) own.resize(own.size() - 4);
-  return from == own || std::any_of(allowed.begin(), allowed.end(), [&from](const std::string& other) {
-           return lower_case(other) == from;
-         });
+  return from == own || std::any_of(allowed.begin(), allowed.end(),
+                                    [&from](const std::string& other) { return lower_case(other) == from; });
 }
 
 std::string_view bearer(const RequestHead& head) {
@@ -65,7 +65,8 @@ bool host_allowed(std::string_view host, const std::vector<std::string>& allowed
 Status authorise(const RequestHead& head, const Peer& peer, Scope scope, const AuthRules& rules) {
   if (peer.unix_socket) return {};
   const std::string_view host = head.field("Host");
-  if (!host.empty() && !host_allowed(host, rules.allowed_hosts)) {
+  const bool known = host_allowed(host, rules.allowed_hosts) || host_allowed(host, rules.own_addresses);
+  if (!host.empty() && !known) {
     return fail(Code::host_not_allowed, "the Host \"" + std::string(host) + "\" is not one of this daemon's",
                 "use its address, or add the name to control.allowed_hosts");
   }
@@ -86,7 +87,7 @@ Status authorise(const RequestHead& head, const Peer& peer, Scope scope, const A
 
 Status check_content_type(const RequestHead& head) {
   const std::string_view type = head.field("Content-Type");
-  const std::string_view name = type.substr(0, std::min(type.find(';'), type.size()));
+  const std::string_view name = trim_blanks(type.substr(0, std::min(type.find(';'), type.size())));
   if (iequals(name, "application/json")) return {};
   return fail(Code::unsupported_media_type,
               type.empty() ? "the body has no Content-Type" : "the body is " + std::string(type),

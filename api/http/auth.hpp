@@ -15,6 +15,7 @@ struct AuthRules {
   Secret full_token;
   Secret read_token;                       ///< empty: there is none
   std::vector<std::string> allowed_hosts;  ///< beside this host's own names and addresses
+  std::vector<std::string> own_addresses;  ///< that the server listens on: hosts, but no origins
 };
 
 /// "name", "name:port" or "[v6]:port" in lower case, without the port.

@@ -14,13 +14,19 @@ std::unexpected<Error> bad(const char* what) {
   return fail(Code::invalid_request, std::string("the chunked body is malformed: ") + what);
 }
 
-bool control(char c) { return has_control_byte(std::string_view(&c, 1)); }
+bool control(char c) {
+  return has_control_byte(std::string_view(&c, 1));
+}
 
 }  // namespace
 
-Result<std::size_t> ChunkScanner::consume(std::string_view bytes, std::string& payload) { return read(bytes, &payload); }
+Result<std::size_t> ChunkScanner::consume(std::string_view bytes, std::string& payload) {
+  return read(bytes, &payload);
+}
 
-Result<std::size_t> ChunkScanner::skip(std::string_view bytes) { return read(bytes, nullptr); }
+Result<std::size_t> ChunkScanner::skip(std::string_view bytes) {
+  return read(bytes, nullptr);
+}
 
 Result<std::size_t> ChunkScanner::read(std::string_view bytes, std::string* payload) {
   std::size_t at = 0;
@@ -68,7 +74,8 @@ Status ChunkScanner::on_trailer(char c) {
 
 Status ChunkScanner::step(char c) {
   switch (state_) {
-    case State::size: return on_size(c);
+    case State::size:
+      return on_size(c);
     case State::extension:
       if (c == '\r') {
         state_ = State::size_lf;
@@ -90,7 +97,8 @@ Status ChunkScanner::step(char c) {
       if (c != '\n') return bad("a CR without LF");
       state_ = State::size;
       return {};
-    case State::trailer: return on_trailer(c);
+    case State::trailer:
+      return on_trailer(c);
     case State::trailer_lf:
       if (c != '\n') return bad("a CR without LF");
       line_empty_ = true;
@@ -101,7 +109,8 @@ Status ChunkScanner::step(char c) {
       state_ = State::done;
       return {};
     case State::data:
-    case State::done: return {};
+    case State::done:
+      return {};
   }
   return {};
 }

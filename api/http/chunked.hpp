@@ -30,8 +30,8 @@ class ChunkScanner {
   State state_ = State::size;
   std::uint64_t size_ = 0;
   int digits_ = 0;
-  std::size_t extra_ = 0;    ///< bytes of extensions and trailers so far
-  bool line_empty_ = true;   ///< of the trailer line
+  std::size_t extra_ = 0;   ///< bytes of extensions and trailers so far
+  bool line_empty_ = true;  ///< of the trailer line
 };
 
 }  // namespace k3d::api

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "daemon/base/files.hpp"
@@ -88,11 +89,26 @@ int passed_for(const Address& address, const std::vector<int>& passed) {
   return -1;
 }
 
-bool somebody_answers(const Address& address) {
+/// The process that listens on the unix socket; 0 if it is not to be told, nothing if nobody answers.
+std::optional<pid_t> who_answers(const Address& address) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const bool answered = fd >= 0 && (::connect(fd, address.get(), address.length) == 0 || errno == EAGAIN);
-  if (fd >= 0) ::close(fd);
-  return answered;
+  if (fd < 0) return std::nullopt;
+  const bool connected = ::connect(fd, address.get(), address.length) == 0;
+  const bool answered = connected || errno == EAGAIN;
+  ucred owner{};
+  socklen_t size = sizeof owner;
+  if (connected) ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &size);
+  ::close(fd);
+  return answered ? std::optional<pid_t>(owner.pid) : std::nullopt;
+}
+
+/// Others of its group must be able to get to the socket; who may use it is decided by its own mode.
+Status make_socket_folder(const std::filesystem::path& folder) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(folder, ec)) return {};
+  if (Status made = make_folder(folder); !made) return made;
+  if (::chmod(folder.c_str(), 0755) != 0) return fail(file_error("set the mode of", folder, errno));
+  return {};
 }
 
 Status set_group(const std::string& path, const std::string& group) {
@@ -118,13 +134,18 @@ std::unexpected<Error> cannot_listen(const std::string& address, int number) {
 }
 
 Result<Listening> bind_unix(const std::string& path, const Address& address, const std::string& group) {
-  if (somebody_answers(address)) return cannot_listen("unix:" + path, EADDRINUSE);
-  if (Status made = make_folder(std::filesystem::path(path).parent_path()); !made) return fail(made.error());
+  if (const auto pid = who_answers(address)) {
+    std::unexpected<Error> error = cannot_listen("unix:" + path, EADDRINUSE);
+    if (*pid > 0) error.error().message += ": process " + std::to_string(*pid) + " listens there";
+    return error;
+  }
+  if (Status made = make_socket_folder(std::filesystem::path(path).parent_path()); !made) return fail(made.error());
   struct stat st{};
   if (::lstat(path.c_str(), &st) == 0 && S_ISSOCK(st.st_mode)) ::unlink(path.c_str());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   // The socket file gets the descriptor's mode, whatever the umask is: nobody else gets in before the group is set.
-  if (fd < 0 || ::fchmod(fd, 0600) != 0 || ::bind(fd, address.get(), address.length) != 0 || ::listen(fd, kBacklog) != 0) {
+  if (fd < 0 || ::fchmod(fd, 0600) != 0 || ::bind(fd, address.get(), address.length) != 0 ||
+      ::listen(fd, kBacklog) != 0) {
     const int number = errno;
     if (fd >= 0) ::close(fd);
     return cannot_listen("unix:" + path, number);

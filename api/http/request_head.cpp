@@ -13,8 +13,11 @@ namespace {
 using boost::beast::iequals;
 
 constexpr std::array<std::string_view, 7> kMethods{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
+constexpr const char* kMethodList = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
 
-std::unexpected<Error> bad(std::string message) { return fail(Code::invalid_request, std::move(message)); }
+std::unexpected<Error> bad(std::string message) {
+  return fail(Code::invalid_request, std::move(message));
+}
 
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_blank) {
   std::string out;
@@ -76,7 +79,7 @@ Status parse_request_line(std::string_view line, RequestHead& head) {
   head.minor_version = version.back() - '0';
   if (!is_token(head.method)) return bad("the method is not a token");
   if (std::find(kMethods.begin(), kMethods.end(), head.method) == kMethods.end()) {
-    return fail(Code::method_not_allowed, "the method " + head.method + " is not served");
+    return fail(Code::method_not_allowed, "the method " + head.method + " is not served", kMethodList);
   }
   return parse_target(head);
 }
@@ -84,7 +87,8 @@ Status parse_request_line(std::string_view line, RequestHead& head) {
 Status parse_field(std::string_view line, RequestHead& head) {
   const std::size_t colon = line.find(':');
   if (line.starts_with(' ') || line.starts_with('\t')) return bad("folded header lines are not served");
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return bad("a header line has no valid name");
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+    return bad("a header line has no valid name");
   const std::string_view value = trim_blanks(line.substr(colon + 1));
   if (has_control_byte(value)) return bad("a header value has a control byte");
   // Allowed blanks, but some servers then see another coding than others.
@@ -138,7 +142,8 @@ Status interpret(RequestHead& head) {
 }  // namespace
 
 std::string_view RequestHead::field(std::string_view name) const {
-  const auto found = std::find_if(fields.begin(), fields.end(), [name](const auto& f) { return iequals(f.first, name); });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [name](const auto& f) { return iequals(f.first, name); });
   return found == fields.end() ? std::string_view() : std::string_view(found->second);
 }
 

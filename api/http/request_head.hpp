@@ -34,15 +34,16 @@ struct RequestHead {
 /// Finds the end of a head in bytes as they arrive; reads no byte twice.
 class HeadEnd {
  public:
-  /// `received` is everything since the head's begin. The head's length with its empty line, or 0 if it isn't whole yet.
-  /// Errors: invalid_request for bare LF and NUL, head_too_large.
+  /// `received` is everything since the head's begin. The head's length with its empty line, or 0 if it isn't whole
+  /// yet. Errors: invalid_request for bare LF and NUL, head_too_large.
   Result<std::size_t> find(std::string_view received);
 
  private:
   std::size_t at_ = 0;
 };
 
-/// `raw` ends with the empty line. Errors: invalid_request, method_not_allowed, head_too_large.
+/// `raw` ends with the empty line. Errors: invalid_request; method_not_allowed, whose hint lists the methods that are
+/// served; head_too_large.
 Result<RequestHead> parse_head(std::string_view raw);
 
 /// The value of `name` in a query, percent and plus decoded; nothing if it is absent.

@@ -25,7 +25,8 @@ Peer peer_of(Server::Socket& socket, bool unix_socket) {
   if (unix_socket) {
     ucred credentials{};
     socklen_t size = sizeof credentials;
-    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) peer.uid = credentials.uid;
+    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0)
+      peer.uid = credentials.uid;
     peer.address = "unix";
     return peer;
   }
@@ -56,7 +57,12 @@ struct Server::Guest {
 };
 
 Server::Server(Executor executor, ServerOptions options, const Router& router, AuthRules rules)
-    : executor_(executor), options_(options), router_(router), rules_(std::move(rules)), tasks_(executor), sessions_(executor) {
+    : executor_(executor),
+      options_(options),
+      router_(router),
+      rules_(std::move(rules)),
+      tasks_(executor),
+      sessions_(executor) {
   tasks_.spawn(sweep());
 }
 
@@ -66,7 +72,7 @@ Status Server::listen(const std::string& address, const std::string& group, cons
   const Result<Listening> listening = listen_on(address, group, passed);
   if (!listening) return fail(listening.error());
   // The rules know this daemon under every address that it listens on.
-  if (!listening->unix_socket) rules_.allowed_hosts.push_back(host_without_port(address));
+  if (!listening->unix_socket) rules_.own_addresses.push_back(host_without_port(address));
   Door& door = doors_.emplace_back(Door{asio::basic_socket_acceptor<asio::generic::stream_protocol>(executor_),
                                         listening->unix_socket, listening->unlink});
   boost::system::error_code ec;
@@ -94,6 +100,7 @@ Task<void> Server::accept(Door& door) {
     if ((door.unix_socket ? local_sessions_ : tcp_sessions_) >= options_.max_sessions) continue;
     auto guest = std::make_shared<Guest>(std::move(socket));
     guest->connection.peer = peer_of(guest->connection.socket, door.unix_socket);
+    if (!door.unix_socket) guest->connection.socket.set_option(asio::ip::tcp::no_delay(true), ec);  // pieces go at once
     // Counted here: more may be accepted before the session runs.
     guests_.push_back(guest);
     ++(door.unix_socket ? local_sessions_ : tcp_sessions_);
@@ -103,7 +110,11 @@ Task<void> Server::accept(Door& door) {
 
 Task<void> Server::serve(std::shared_ptr<Guest> guest) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await run_session(*this, guest->connection);
+  try {
+    co_await run_session(*this, guest->connection);
+  } catch (const std::exception& e) {
+    log::error("a session failed", {{"what", e.what()}});
+  }
   --(guest->connection.peer.unix_socket ? local_sessions_ : tcp_sessions_);
   guests_.remove(guest);
 }

@@ -19,10 +19,10 @@ struct ServerOptions {
   milliseconds head_deadline{10'000};  ///< from a request's first byte, in all
   milliseconds idle_limit{60'000};     ///< between requests
   milliseconds body_deadline{30'000};
-  milliseconds write_limit{60'000};    ///< a client that doesn't read
-  milliseconds failure_delay{200};     ///< before a 401 is answered
+  milliseconds write_limit{60'000};  ///< a client that doesn't read
+  milliseconds failure_delay{200};   ///< before a 401 is answered
   Bytes max_body = kMiB;
-  std::size_t max_sessions = 512;      ///< on TCP, and as many on unix sockets
+  std::size_t max_sessions = 512;  ///< on TCP, and as many on unix sockets
 };
 
 class Server {

@@ -1,6 +1,7 @@
 #include "api/http/session.hpp"
 
 #include <boost/asio/write.hpp>
+#include <stdexcept>
 
 #include "api/http/chunked.hpp"
 #include "api/http/problem.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kPipelineLimit = 64 * 1024;
+constexpr std::size_t kLingerLimit = 16 * kMiB;
 
 /// How a response's body ends.
 enum class Framing { counted, chunked, until_close };
@@ -45,16 +47,17 @@ class LiveExchange : public Exchange {
   void must_close() { close_ = true; }
 
   Task<void> reply(Response response) override {
-    answered_ = true;
+    begin_answer();
     const std::string& body = response.shared_body ? *response.shared_body : response.body;
     const std::string head = head_of(response, body.size(), Framing::counted, keep_alive());
     const bool bodiless = head_.method == "HEAD" || response.status == 204 || response.status == 304;
-    const std::array<asio::const_buffer, 2> buffers{asio::buffer(head), bodiless ? asio::buffer("", 0) : asio::buffer(body)};
+    const std::array<asio::const_buffer, 2> buffers{asio::buffer(head),
+                                                    bodiless ? asio::buffer("", 0) : asio::buffer(body)};
     co_await send(buffers);
   }
 
   Task<bool> begin_stream(std::string content_type) override {
-    answered_ = true;
+    begin_answer();
     connection_.streaming = true;
     chunked_ = head_.minor_version == 1;
     if (!chunked_ || head_.method == "HEAD") close_ = true;
@@ -66,14 +69,15 @@ class LiveExchange : public Exchange {
   }
 
   Task<bool> write(std::string piece) override {
+    if (piece.empty()) co_return !gone_;  // an empty chunk would end the body
     if (!chunked_) {
       const std::array<asio::const_buffer, 1> buffers{asio::buffer(piece)};
       co_return co_await send(buffers);
     }
     char size[24];
     const int n = std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
-    const std::array<asio::const_buffer, 3> buffers{asio::buffer(size, static_cast<std::size_t>(n)), asio::buffer(piece),
-                                                    asio::buffer("\r\n", 2)};
+    const std::array<asio::const_buffer, 3> buffers{asio::buffer(size, static_cast<std::size_t>(n)),
+                                                    asio::buffer(piece), asio::buffer("\r\n", 2)};
     co_return co_await send(buffers);
   }
 
@@ -85,6 +89,12 @@ class LiveExchange : public Exchange {
   }
 
  private:
+  /// The client would take a second answer for that to its next request.
+  void begin_answer() {
+    if (answered_) throw std::logic_error("a second answer to one request");
+    answered_ = true;
+  }
+
   template <class Buffers>
   Task<bool> send(Buffers buffers) {
     if (gone_) co_return false;
@@ -172,14 +182,14 @@ class Session {
     exchange.set_parameters(std::move(match->parameters));
     co_await handle(exchange, *match->route);
     connection_.streaming = false;
-    co_return exchange.keep_alive();
+    co_return exchange.answered() && exchange.keep_alive();
   }
 
   Task<bool> refuse(RequestHead head, Error error) {
     const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
     const bool parsed = !head.method.empty();
     Response response = problem_response(error);
-    if (error.code == Code::method_not_allowed && parsed) response.headers.emplace_back("Allow", error.hint);
+    if (error.code == Code::method_not_allowed) response.headers.emplace_back("Allow", error.hint);
     if (error.code == Code::unauthorized) response.headers.emplace_back("WWW-Authenticate", "Bearer");
     LiveExchange exchange(server_, connection_, std::move(head), {});
     if (has_body || !parsed) exchange.must_close();
@@ -195,11 +205,11 @@ class Session {
     const Error too_large{Code::body_too_large, "the body is over " + format_bytes(limit), {}, {}};
     if (Status typed = check_content_type(head); !typed) co_return fail(typed.error());
     if (left > limit) co_return fail(too_large);
+    expire_in(server_.options().body_deadline);
     if (head.expect_continue) {
       const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
       co_await asio::async_write(connection_.socket, asio::buffer(interim), tok);
     }
-    expire_in(server_.options().body_deadline);
     ChunkScanner scanner;
     for (;;) {
       if (head.chunked) {
@@ -284,7 +294,7 @@ class Session {
     do {
       dropped += pending_.size();
       pending_.clear();
-    } while (dropped < kMiB && co_await read_more());
+    } while (dropped < kLingerLimit && co_await read_more());
     connection_.socket.close(ignored);
   }
 
