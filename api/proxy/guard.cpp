@@ -62,7 +62,7 @@ Status Guard::admit(const api::RequestHead& head) {
       return fail(Code::unauthorized, key.empty() ? "an API key is needed" : "that API key is not known",
                   "send Authorization: Bearer KEY; ask this server's operator for a key");
     }
-  } else if (head.minor_version > 0 && !host_allowed(head.field("Host"))) {
+  } else if ((head.minor_version > 0 || !head.field("Host").empty()) && !host_allowed(head.field("Host"))) {
     return fail(Code::host_not_allowed, "the Host \"" + std::string(head.field("Host")) + "\" is not one of this server's",
                 "use this server's address, or add the name to control.allowed_hosts");
   }
