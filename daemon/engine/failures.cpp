@@ -103,16 +103,20 @@ bool is_relevant(const EngineLine& line, bool ready) {
   return line.level == LineLevel::bare && (!ready || is_abort(line));
 }
 
-std::vector<std::string> excerpt(const std::vector<EngineLine>& lines, const std::vector<std::string>& raw, bool ready,
-                                 std::optional<std::size_t> decisive) {
+template <class Wanted>
+std::vector<std::size_t> choose(const std::vector<EngineLine>& lines, Wanted wanted) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (is_relevant(lines[i], ready)) chosen.push_back(i);
+    if (wanted(lines[i])) chosen.push_back(i);
   }
+  return chosen;
+}
+
+std::vector<std::string> excerpt(const std::vector<EngineLine>& lines, const std::vector<std::string>& raw, bool ready,
+                                 std::optional<std::size_t> decisive) {
+  std::vector<std::size_t> chosen = choose(lines, [ready](const EngineLine& line) { return is_relevant(line, ready); });
   // Without any trouble in it, its end at least says how far the engine came; without the text of requests.
-  for (std::size_t i = 0; chosen.empty() && i < lines.size(); ++i) {
-    if (lines[i].level == LineLevel::info) chosen.push_back(i);
-  }
+  if (chosen.empty()) chosen = choose(lines, [](const EngineLine& line) { return line.level == LineLevel::info; });
   if (chosen.size() > kExcerptLines) chosen.erase(chosen.begin(), chosen.end() - kExcerptLines);
   if (decisive && std::find(chosen.begin(), chosen.end(), *decisive) == chosen.end()) {
     if (chosen.size() == kExcerptLines) chosen.erase(chosen.begin());

@@ -149,6 +149,14 @@ TEST(Failures, F49_the_excerpt_is_bounded_and_printable) {
   for (const std::string& line : failure.log_excerpt) EXPECT_LE(line.size(), 510U);
 }
 
+TEST(Failures, without_trouble_the_excerpt_is_the_end_of_the_log) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 30; ++i) lines.push_back("0.00.000.001 I x: line " + std::to_string(i));
+  const Failure failure = of(137, lines);
+  ASSERT_EQ(failure.log_excerpt.size(), 20U);
+  EXPECT_THAT(failure.log_excerpt.back(), HasSubstr("line 29"));
+}
+
 TEST(Failures, load_stalled) {
   const Failure failure = load_stalled("batch", 7, seconds(600), std::vector<std::string>(50, "0.00.000.001 I x: y"));
   EXPECT_EQ(failure.code, "load_stalled");
