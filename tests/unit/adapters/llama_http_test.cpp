@@ -120,7 +120,8 @@ TEST_F(LlamaHttpTest, health_by_status) {
 TEST_F(LlamaHttpTest, nobody_listens_yet) {
   EXPECT_EQ(run(llama_http()->health(address())), Health::refused) << "no socket yet";
   {
-    const Local::acceptor gone(*std::make_unique<asio::io_context>(), Local::endpoint(path_));
+    asio::io_context loop;
+    const Local::acceptor gone(loop, Local::endpoint(path_));
   }
   EXPECT_EQ(run(llama_http()->health(address())), Health::refused) << "a socket that a dead engine left behind";
   std::uint16_t free = 0;
