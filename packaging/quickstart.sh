@@ -84,6 +84,7 @@ done_step
 
 step 'k3d with config/demo.yaml'
 log=$state/k3d.log
+chmod go-w config/demo.yaml # k3d refuses a configuration that others may write, and an umask of 002 makes such files
 "$build/daemon/app/k3d" --config config/demo.yaml >"$log" 2>&1 &
 k3d_pid=$!
 deadline=$((SECONDS + 20))
