@@ -23,6 +23,8 @@ struct StopStage {
 constexpr StopStage kStopStages[]{{"SIGTERM", seconds(3)}, {"SIGTERM", seconds(2)}, {"SIGKILL", seconds(30)}};
 
 constexpr std::size_t kKeptAttempts = 5;
+constexpr milliseconds kDockerPause{500};
+constexpr milliseconds kFirstRetry{1000}, kLastRetry{30'000}, kDockerInterval{5000};
 
 }  // namespace
 
@@ -46,7 +48,11 @@ void Effects::begin(std::unique_ptr<TaskGroup>& slot, Task<void> task) {
 void Effects::retire(std::unique_ptr<TaskGroup> group) {
   if (!group) return;
   group->cancel();
-  tasks_.spawn([](std::unique_ptr<TaskGroup> old) -> Task<void> { co_await old->join(); }(std::move(group)));
+  // Not even the daemon's end may cut this short: a group that dies before its last task is a crash.
+  tasks_.spawn([](std::unique_ptr<TaskGroup> old) -> Task<void> {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await old->join();
+  }(std::move(group)));
 }
 
 void Effects::cancel() {
@@ -71,7 +77,7 @@ void Effects::perform(const Effect& effect) {
     void operator()(const effect::Drain& e) const { self.begin(self.draining_, self.drain(e.engine, e.force)); }
     void operator()(const effect::Stop& e) const { self.tasks_.spawn(self.stop(e.engine)); }
     void operator()(const effect::Start& e) const { self.begin(self.preparing_, self.start(e.launch)); }
-    void operator()(const effect::Watch& e) const { self.begin(self.watching_, self.watch(e.engine, e.loading)); }
+    void operator()(const effect::Watch& e) const { self.watch(e.engine, e.loading); }
     void operator()(const effect::Probe& e) const {
       if (self.watching_) self.watching_->spawn(self.probe(e.engine));
     }
@@ -94,6 +100,10 @@ Task<Result<Launch>> Effects::plan(std::string profile, std::uint64_t attempt) {
 }
 
 Task<void> Effects::prepare(Target target) {
+  if (const Status known = co_await reconciled(); !known) {
+    post(event::PrepareFailed{target.operation, failure_of(known.error(), target.profile, 0)});
+    co_return;
+  }
   const std::uint64_t attempt = co_await owner_.ports_.journal.next_attempt();
   Result<Launch> launch = co_await plan(target.profile, attempt);
   if (launch) {
@@ -132,15 +142,28 @@ Task<Status> Effects::stop_container(ContainerId container) {
     const Status sent = co_await owner_.ports_.containers.kill(container, stage.signal);
     if (!sent && (sent.error().code == Code::conflict || sent.error().code == Code::not_found)) co_return Status{};
     if (!sent) log::warning("a signal could not be sent", {{"signal", stage.signal}, {"cause", sent.error().text()}});
-    auto wait = owner_.ports_.containers.wait(container);
-    const auto ended = co_await with_deadline<ContainerInfo>(std::move(wait), stage.patience, "the engine's end");
-    if (ended || ended.error().code == Code::not_found) co_return Status{};
+    if (co_await ends_within(container, stage.patience)) co_return Status{};
   }
   co_return fail(Code::docker_unresponsive, "the engine's container could not be stopped",
                  "look at `docker ps` and `docker logs " + container.value.substr(0, 12) + "`, then deactivate again");
 }
 
+Task<bool> Effects::ends_within(ContainerId container, seconds patience) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds(0)) co_return false;
+    auto wait = owner_.ports_.containers.wait(container);
+    const auto ended = co_await with_deadline<ContainerInfo>(std::move(wait), left, "the engine's end");
+    if (ended || ended.error().code == Code::not_found) co_return true;
+    if (ended.error().code == Code::timed_out) co_return false;
+    // Docker itself is away, perhaps being restarted: the engine's time to end is not over for that.
+    if (!co_await sleep_for(std::min(left, kDockerPause))) co_return false;
+  }
+}
+
 Task<void> Effects::discard(Engine engine) {
+  owner_.clear_condition("config_drift");
   const Status removed = co_await owner_.ports_.containers.remove(engine.container);
   if (!removed) log::warning("a container stays behind", {{"cause", removed.error().text()}});
 }
@@ -211,64 +234,90 @@ Task<Status> Effects::clear_the_way(std::string keep) {
 
 Task<void> Effects::reconcile() {
   const std::string label = "k3d.instance=" + owner_.settings_->instance;
-  milliseconds pause(1000);
+  milliseconds pause = kFirstRetry;
   auto found = co_await owner_.ports_.containers.list(label);
   while (!found) {
+    unreconciled_ = found.error();
+    reconciling_.notify();
     if (!co_await sleep_for(pause)) co_return;
-    pause = std::min(pause * 2, milliseconds(30'000));
+    pause = std::min(pause * 2, kLastRetry);
     found = co_await owner_.ports_.containers.list(label);
   }
-  std::sort(found->begin(), found->end(),
+  unreconciled_.reset();
+  co_await sort_out(std::move(*found));
+  const auto helps = co_await owner_.ports_.containers.list("k3d.help=" + owner_.settings_->instance);
+  if (helps) {
+    for (const ContainerInfo& container : *helps) co_await remove_leftover(container);
+  }
+  reconciled_ = true;
+  reconciling_.notify();
+}
+
+/// Once what ran before is known. Docker's error if it can't be known now.
+Task<Status> Effects::reconciled() {
+  while (!reconciled_) {
+    if (unreconciled_) co_return fail(*unreconciled_);
+    co_await reconciling_.wait(SteadyTime::max());
+  }
+  co_return Status{};
+}
+
+Task<void> Effects::sort_out(std::vector<ContainerInfo> found) {
+  std::sort(found.begin(), found.end(),
             [](const ContainerInfo& a, const ContainerInfo& b) { return a.started_at < b.started_at; });
   bool adopted = false;
-  for (const ContainerInfo& container : *found) {
+  for (const ContainerInfo& container : found) {
     Result<Launch> launch = launch_from_labels(container.labels);
     if (!container.running() || adopted || !launch) {
-      log::warning("removing a container of this instance", {{"name", container.name}, {"running", container.running()}});
-      const Status stopped = container.running() ? co_await stop_container(container.id) : Status{};
-      const Status removed = co_await owner_.ports_.containers.remove(container.id);
-      if (!stopped || !removed) log::warning("a container stays behind", {{"name", container.name}});
-      continue;
+      co_await remove_leftover(container);
+    } else {
+      adopted = true;
+      co_await adopt(container, std::move(*launch));
     }
-    Engine engine;
-    engine.container = container.id;
-    engine.launch = std::move(*launch);
-    engine.launch.container.name = container.name;
-    engine.pid = container.pid;
-    engine.started_at = container.started_at.value_or(system_clock::now());
-    engine.adopted = true;
-    adopted = true;
-    log::info("adopting a running engine", {{"name", container.name}, {"profile", engine.launch.profile}});
-    const Result<Launch> now = co_await plan(engine.launch.profile, 0);
-    engine.spec_matches = now && now->spec_hash == engine.launch.spec_hash;
-    if (!engine.spec_matches) owner_.set_condition(config_drift(engine.launch.profile));
-    post(event::Adopted{std::move(engine)});
   }
+}
+
+Task<void> Effects::remove_leftover(ContainerInfo container) {
+  log::warning("removing a container of this instance", {{"name", container.name}, {"running", container.running()}});
+  const Status stopped = container.running() ? co_await stop_container(container.id) : Status{};
+  const Status removed = co_await owner_.ports_.containers.remove(container.id);
+  if (!stopped || !removed) log::warning("a container stays behind", {{"name", container.name}});
+}
+
+Task<void> Effects::adopt(ContainerInfo container, Launch launch) {
+  Engine engine;
+  engine.container = container.id;
+  engine.launch = std::move(launch);
+  engine.launch.container.name = container.name;
+  engine.pid = container.pid;
+  engine.started_at = container.started_at.value_or(system_clock::now());
+  engine.adopted = true;
+  log::info("adopting a running engine", {{"name", container.name}, {"profile", engine.launch.profile}});
+  const Result<Launch> now = co_await plan(engine.launch.profile, 0);
+  engine.spec_matches = now && now->spec_hash == engine.launch.spec_hash;
+  if (!engine.spec_matches) owner_.set_condition(config_drift(engine.launch.profile));
+  post(event::Adopted{std::move(engine)});
 }
 
 void Effects::watch_docker() { begin(docker_, docker_health()); }
 
 Task<void> Effects::docker_health() {
-  milliseconds pause(1000);
+  milliseconds retry = kFirstRetry;
   for (;;) {
     const Result<DockerInfo> info = co_await owner_.ports_.containers.info();
-    const std::string code = info ? std::string() : std::string(to_string(info.error().code));
+    const std::string code = info ? std::string() : docker_trouble(info.error()).code;
     for (const char* known : {"docker_unavailable", "docker_unresponsive"}) {
       if (code != known) owner_.clear_condition(known);
     }
     if (!info) {
       owner_.set_condition(docker_trouble(info.error()));
-      pause = std::min(pause * 2, milliseconds(30'000));
+    } else if (info->live_restore) {
+      owner_.clear_condition("live_restore_off");
     } else {
-      pause = milliseconds(5000);
-      if (info->live_restore) {
-        owner_.clear_condition("live_restore_off");
-      } else {
-        owner_.set_condition(live_restore_off());
-      }
+      owner_.set_condition(live_restore_off());
     }
-    if (!co_await sleep_for(pause)) co_return;
-    if (!info) pause = std::max(pause, milliseconds(1000));
+    if (!co_await sleep_for(info ? kDockerInterval : retry)) co_return;
+    retry = info ? kFirstRetry : std::min(retry * 2, kLastRetry);
   }
 }
 

@@ -5,8 +5,10 @@
 #include <boost/asio/thread_pool.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "daemon/base/async/task_group.hpp"
+#include "daemon/lifecycle/changes.hpp"
 #include "daemon/lifecycle/launch_plan.hpp"
 #include "daemon/model/instance.hpp"
 
@@ -42,8 +44,13 @@ class Effects {
   Task<Result<ContainerId>> create(LaunchSpec spec);
   Task<void> stop(Engine engine);
   Task<Status> stop_container(ContainerId container);
+  Task<bool> ends_within(ContainerId container, seconds patience);
   Task<void> discard(Engine engine);
-  Task<void> watch(Engine engine, bool loading);
+  void watch(Engine engine, bool loading);
+  Task<Status> reconciled();
+  Task<void> sort_out(std::vector<ContainerInfo> found);
+  Task<void> adopt(ContainerInfo container, Launch launch);
+  Task<void> remove_leftover(ContainerInfo container);
   Task<void> await_end(Engine engine);
   Task<void> collect_log(Engine engine);
   Task<void> poll_health(Engine engine);
@@ -55,6 +62,11 @@ class Effects {
 
   Supervisor& owner_;
   LaunchPlanner planner_;
+  bool reconciled_ = false;                  ///< what ran before this daemon is known: only then is anything started
+  std::optional<Error> unreconciled_;        ///< why it isn't known yet, as far as Docker said
+  Changes reconciling_;
+  std::uint64_t logged_ = 0;                 ///< the newest attempt whose log has come through Docker to its end
+  Changes logging_;
   TaskGroup tasks_;                          ///< stops, discards, retirements: never cancelled half-way
   std::unique_ptr<TaskGroup> preparing_;     ///< the one Prepare or Start under way
   std::unique_ptr<TaskGroup> draining_;

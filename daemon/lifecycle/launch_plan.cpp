@@ -148,10 +148,12 @@ Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image) {
   if (!id) co_return fail(id.error());
   Status ran = co_await containers_.start(*id);
   std::string help;
+  int exit_code = 0;
   if (ran) {
     auto wait = containers_.wait(*id);
     const auto ended = co_await with_deadline<ContainerInfo>(std::move(wait), kHelpLimit, "the image's --help");
     if (!ended) ran = fail(ended.error());
+    if (ended) exit_code = ended->exit_code.value_or(0);
     const auto stream = containers_.logs(*id, LogRequest{});
     for (auto line = co_await stream->next(); line && *line; line = co_await stream->next()) help += (*line)->text + "\n";
   }
@@ -159,6 +161,10 @@ Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image) {
   const Status removed = co_await containers_.remove(*id);
   if (!removed) log::warning("a container stays behind", {{"name", spec.name}, {"cause", removed.error().text()}});
   if (!ran) co_return fail(ran.error());
+  if (exit_code == 126 || exit_code == 127) {
+    co_return fail(Code::image_missing, "the image's program can't be run (exit code " + std::to_string(exit_code) + ")",
+                   "name an image whose entrypoint is llama-server, built for this machine", help.substr(0, 200));
+  }
   EngineCapabilities able = engine::parse_help(help);
   if (able.flags.empty()) {
     co_return fail(Code::start_refused, "the image's --help names no flag, so it is no llama-server",

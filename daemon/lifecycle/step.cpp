@@ -362,10 +362,28 @@ struct Transition {
 
   // ---- at the daemon's start --------------------------------------------------------------------------------------
 
-  Step operator()(const Stopped&, const event::Adopted& e) const {
+  static Step adopt(const event::Adopted& e) {
     Target target;
     target.profile = e.engine.launch.profile;
     return {Loading{target, e.engine}, {effect::Watch{e.engine, true}}, {}};
+  }
+  Step operator()(const Stopped&, const event::Adopted& e) const { return adopt(e); }
+  // What was asked for failed because Docker was away; what it ran all the while is there again.
+  Step operator()(const Failed&, const event::Adopted& e) const { return adopt(e); }
+  Step operator()(const Preparing& s, const event::Adopted& e) const {
+    if (s.serving) return ignore(whole, "an engine serves already");
+    if (s.target.profile == e.engine.launch.profile && !s.target.restart) {
+      Step out{Loading{s.target, e.engine}, {effect::CancelPrepare{}}, {}};
+      at(out, s.target.operation, "load");
+      out.effects.emplace_back(effect::Persist{s.target.profile});
+      out.effects.emplace_back(effect::Watch{e.engine, true});
+      return out;
+    }
+    // Another profile is wanted: the one that runs makes room first.
+    Step out{Stopping{s.target, std::nullopt, std::nullopt, e.engine}, {effect::CancelPrepare{}}, {}};
+    at(out, s.target.operation, "stop");
+    out.effects.emplace_back(effect::Stop{e.engine});
+    return out;
   }
 
   /// Every other pair: the event speaks of something that is no longer, or not yet, so.

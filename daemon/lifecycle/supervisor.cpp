@@ -40,6 +40,11 @@ EngineView view_of(const Engine& engine) {
   return view;
 }
 
+/// Nothing runs, and nothing is being started that would.
+bool at_rest(const InstanceState& state) {
+  return std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state);
+}
+
 /// Whether requests are sent to the engine that runs: not while it is drained, stopped or started.
 bool admits(const InstanceState& state) {
   if (std::holds_alternative<state::Ready>(state)) return true;
@@ -92,10 +97,10 @@ Task<void> Supervisor::feed_figures() {
 
 Task<void> Supervisor::finish(bool stop_engine) {
   finishing_ = true;
-  if (stop_engine && running_engine(state_) != nullptr) {
+  if (stop_engine && !at_rest(state_)) {
     apply(event::Deactivate{{}, true});
     const SteadyTime deadline = steady_clock::now() + kStopLimit;
-    while (running_engine(state_) != nullptr && steady_clock::now() < deadline) co_await changes_.wait(deadline);
+    while (!at_rest(state_) && steady_clock::now() < deadline) co_await changes_.wait(deadline);
   }
   effects_->cancel();
   tasks_.cancel();

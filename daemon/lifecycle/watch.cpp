@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "daemon/base/async/sleep.hpp"
+#include "daemon/base/files.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/engine/failures.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
@@ -19,6 +20,7 @@ using std::chrono::system_clock;
 constexpr milliseconds kHealthInterval{20};
 constexpr milliseconds kProgressInterval{250};
 constexpr milliseconds kLogInterval{2000};
+constexpr milliseconds kLogPatience{3000};
 constexpr Bytes kLogLimit = 64 * kMiB;
 constexpr std::size_t kEvidenceLines = 200;
 
@@ -29,7 +31,9 @@ seconds stall_limit(const Settings& settings, const std::string& name) {
 
 }  // namespace
 
-Task<void> Effects::watch(Engine engine, bool loading) {
+void Effects::watch(Engine engine, bool loading) {
+  retire(std::move(watching_));
+  watching_ = std::make_unique<TaskGroup>(owner_.loop_);
   watching_->spawn(await_end(engine));
   watching_->spawn(bound_log_of(engine));
   if (engine.launch.log.empty()) watching_->spawn(collect_log(engine));
@@ -37,12 +41,16 @@ Task<void> Effects::watch(Engine engine, bool loading) {
     watching_->spawn(poll_health(engine));
     watching_->spawn(watch_load(engine));
   }
-  co_return;
 }
 
 Task<void> Effects::await_end(Engine engine) {
   const Result<ContainerInfo> ended = co_await owner_.ports_.containers.wait(engine.container);
   if (ended) {
+    // Its last words say why it ended: through Docker they may come after the news of the end.
+    const SteadyTime deadline = steady_clock::now() + kLogPatience;
+    while (engine.launch.log.empty() && logged_ < engine.launch.attempt && steady_clock::now() < deadline) {
+      co_await logging_.wait(deadline);
+    }
     post(event::Exited{engine.launch.attempt, judge(engine, *ended, owner_.phase_)});
   } else if (ended.error().code == Code::not_found) {
     Failure failure = failure_of(ended.error(), engine.launch.profile, engine.launch.attempt);
@@ -122,13 +130,16 @@ Task<void> Effects::bound_log_of(Engine engine) {
 }
 
 Task<void> Effects::collect_log(Engine engine) {
-  const std::filesystem::path log = engine.launch.folder / "engine.log";
-  const auto stream = owner_.ports_.containers.logs(engine.container, LogRequest{true, {}, std::nullopt});
-  for (;;) {
-    const auto line = co_await stream->next();
-    if (!line || !*line) co_return;
-    append_line(log, (*line)->text);
+  const std::filesystem::path file = engine.launch.folder / "engine.log";
+  // Docker gives the whole log again: what an earlier daemon wrote of it would be there twice.
+  if (engine.adopted) {
+    if (const Status emptied = write_file(file, "", 0600); !emptied) log::warning("the engine's log may repeat itself");
   }
+  const auto stream = owner_.ports_.containers.logs(engine.container, LogRequest{true, {}, std::nullopt});
+  auto line = co_await stream->next();
+  for (; line && *line; line = co_await stream->next()) append_line(file, (*line)->text);
+  logged_ = std::max(logged_, engine.launch.attempt);
+  logging_.notify();
 }
 
 }  // namespace k3d::lifecycle

@@ -1,0 +1,67 @@
+// A supervisor on a loop of its own, with doubles of everything outside and a state folder that goes with the test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+
+#include "daemon/lifecycle/supervisor.hpp"
+#include "tests/doubles/fake_containers.hpp"
+#include "tests/doubles/fakes.hpp"
+
+namespace k3d::lifecycle {
+
+class Rig : public ::testing::Test {
+ protected:
+  Rig();
+  ~Rig() override;
+
+  /// A supervisor begins; what Docker, the store and the folder hold stays from an earlier one.
+  void boot();
+  /// It ends.
+  void finish(bool stop_engine);
+  /// Runs the loop until `condition` holds; false if it didn't within `limit`.
+  bool until(const std::function<bool()>& condition, milliseconds limit = milliseconds(10'000));
+  bool until(Phase phase) {
+    return until([this, phase] { return now()->phase == phase; });
+  }
+  /// Runs the loop for as long as `duration`, in which nothing should happen.
+  void pass(milliseconds duration);
+
+  OperationId activate(const std::string& profile, bool restart = false);
+  OperationId deactivate(bool force = false);
+  /// Asks for it and waits until it serves.
+  void serve(const std::string& profile);
+  bool until_ended(const OperationId& id);
+  [[nodiscard]] Operation operation(const OperationId& id) const;
+  [[nodiscard]] SnapshotPtr now() const { return board_.read(); }
+  [[nodiscard]] bool has_condition(const std::string& code) const;
+  /// The calls since the last time, without those of an image's --help.
+  doubles::Calls calls();
+  /// The container of an engine that an earlier daemon started, with its labels.
+  ContainerInfo engine_container(const std::string& profile, std::uint64_t attempt) const;
+  [[nodiscard]] std::filesystem::path folder(std::uint64_t attempt) const;
+  /// The engine's words in its log.
+  void write_log(std::uint64_t attempt, const std::string& line) const;
+  static std::string name(std::uint64_t attempt) { return "k3d-default-" + std::to_string(attempt); }
+  doubles::FakeImage& image() { return containers_.images.at("engine:1"); }
+  Profile& profile(const std::string& name);
+
+  std::filesystem::path state_;
+  doubles::Calls calls_;
+  asio::io_context loop_;
+  doubles::FakeContainers containers_{calls_};
+  doubles::FakeEngineClient engines_{calls_};
+  doubles::FakeHost host_;
+  doubles::FakeTraffic traffic_{calls_};
+  doubles::FakeStore store_;
+  doubles::FakeNotifier notifier_;
+  Board board_;
+  std::shared_ptr<Settings> settings_ = std::make_shared<Settings>();
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Supervisor> supervisor_;
+};
+
+}  // namespace k3d::lifecycle
