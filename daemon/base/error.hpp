@@ -38,6 +38,9 @@ enum class Code {
   shutting_down,
   // starting an engine
   files_missing,
+  shard_missing,
+  not_first_shard,
+  model_corrupt,
   image_missing,
   flag_missing,
   start_refused,

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kNotThere = "is not there";
 constexpr std::size_t kNamedFiles = 5;
 constexpr std::uint32_t kOldestVersion = 2, kNewestVersion = 3;
 
@@ -60,7 +61,7 @@ Checked check(const fs::path& file, const fs::path& mount) {
   Checked checked;
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    checked.complaint = errno == ENOENT ? "is not there" : std::string("can't be opened: ") + std::strerror(errno);
+    checked.complaint = errno == ENOENT ? kNotThere : std::string("can't be opened: ") + std::strerror(errno);
     return checked;
   }
   struct stat st{};
@@ -78,6 +79,12 @@ Checked check(const fs::path& file, const fs::path& mount) {
   }
   ::close(fd);
   return checked;
+}
+
+/// Which of the three it is that keeps a set from being used: damaged files count most, then a set with holes.
+Code verdict(std::size_t absent, std::size_t damaged, std::size_t all) {
+  if (damaged > 0) return Code::model_corrupt;
+  return absent > 0 && absent < all ? Code::shard_missing : Code::files_missing;
 }
 
 std::unexpected<Error> missing(const std::string& what, const std::string& hint) {
@@ -101,8 +108,12 @@ Result<ModelFiles> examine(const fs::path& first, const fs::path& mount, const s
   files.mount_folder = mount;
   files.shards = set_of(first);
   std::vector<std::string> complaints;
+  std::size_t absent = 0;
+  std::size_t damaged = 0;
   for (const fs::path& shard : files.shards) {
     Checked checked = check(shard, mount);
+    absent += checked.complaint == kNotThere ? 1U : 0U;
+    damaged += checked.size > 0 && !checked.complaint.empty() ? 1U : 0U;
     if (!checked.complaint.empty()) complaints.push_back(shard.filename().string() + " " + checked.complaint);
     files.total_bytes += checked.size;
     files.identity += checked.identity;
@@ -112,9 +123,10 @@ Result<ModelFiles> examine(const fs::path& first, const fs::path& mount, const s
   for (std::size_t i = 0; i < std::min(complaints.size(), kNamedFiles); ++i)
     text += (i > 0 ? ", " : "") + complaints[i];
   if (complaints.size() > kNamedFiles) text += fmt::format(", and {} more", complaints.size() - kNamedFiles);
-  return missing(fmt::format("{} of {} model files in {} can't be used: {}", complaints.size(), files.shards.size(),
-                             first.parent_path().string(), text),
-                 hint);
+  return fail(verdict(absent, damaged, files.shards.size()),
+              fmt::format("{} of {} model files in {} can't be used: {}", complaints.size(), files.shards.size(),
+                          first.parent_path().string(), text),
+              hint);
 }
 
 // ---- models given by a path -----------------------------------------------------------------------------------------
@@ -123,7 +135,8 @@ Result<ModelFiles> find_by_path(const Model& model) {
   const fs::path file = model.path.lexically_normal();
   const auto name = parse_shard_name(file.filename().string());
   if (name && name->number != 1) {
-    return missing(
+    return fail(
+        Code::not_first_shard,
         fmt::format("{} is shard {} of {}; an engine starts with the first", file.string(), name->number, name->count),
         fmt::format("write path: {} in model {}",
                     (file.parent_path() / shard_name({name->prefix, 1, name->count})).string(), model.name));

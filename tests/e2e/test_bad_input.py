@@ -103,7 +103,13 @@ def test_a_shard_short(make_daemon, folder, split):
         shutil.copy(shard, folder)
     (folder / "tiny-00003-of-00005.gguf").unlink()
     operation = failed_operation(make_daemon(str(folder / "tiny-00001-of-00005.gguf")).start())
+    assert operation["error"]["code"] == "shard_missing"
     assert "tiny-00003-of-00005.gguf" in operation["error"]["detail"]
+
+    page = folder / "page.gguf"
+    page.write_text("<html>404</html>")
+    operation = failed_operation(make_daemon(str(page)).start())
+    assert operation["error"]["code"] == "model_corrupt" and "page.gguf" in operation["error"]["detail"]
 
 
 def test_unknown_profile(daemon):

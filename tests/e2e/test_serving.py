@@ -48,7 +48,7 @@ def test_the_container_is_confined_and_labelled(daemon):
 def test_streamed_answers_come_piece_by_piece(daemon):
     daemon.up("batch")
     connection = http.client.HTTPConnection("127.0.0.1", daemon.proxy_port, timeout=60)
-    body = {"model": "batch", "stream": True, "max_tokens": 64, "messages": [{"role": "user", "content": "Hi"}]}
+    body = {"model": "batch", "stream": True, "max_tokens": 64, "ignore_eos": True, "messages": [{"role": "user", "content": "Hi"}]}
     connection.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
     response = connection.getresponse()
     assert response.status == 200 and response.getheader("X-Accel-Buffering") == "no"

@@ -77,7 +77,8 @@ class ModelFilesTest : public testing::Test {
 
   static void expect_missing(const Result<ModelFiles>& files, const std::string& words) {
     ASSERT_FALSE(files);
-    EXPECT_EQ(files.error().code, Code::files_missing);
+    EXPECT_THAT(files.error().code, testing::AnyOf(Code::files_missing, Code::shard_missing, Code::not_first_shard,
+                                                   Code::model_corrupt));
     EXPECT_THAT(files.error().message, HasSubstr(words));
     EXPECT_FALSE(files.error().hint.empty());
   }
@@ -86,6 +87,15 @@ class ModelFilesTest : public testing::Test {
   Settings settings_;
   Profile profile_;
 };
+
+TEST_F(ModelFilesTest, what_is_wrong_has_its_own_code) {
+  EXPECT_EQ(at_path(folder_ / "none.gguf").error().code, Code::files_missing);
+  put(folder_ / "page.gguf", "<html>not found</html>");
+  EXPECT_EQ(at_path(folder_ / "page.gguf").error().code, Code::model_corrupt);
+  put(folder_ / "m-00001-of-00002.gguf", gguf(100));
+  EXPECT_EQ(at_path(folder_ / "m-00001-of-00002.gguf").error().code, Code::shard_missing);
+  EXPECT_EQ(at_path(folder_ / "m-00002-of-00002.gguf").error().code, Code::not_first_shard);
+}
 
 TEST_F(ModelFilesTest, a_single_file) {
   put(folder_ / "tiny.gguf", gguf(1000));
