@@ -93,17 +93,55 @@ std::vector<std::string> gpu_uuids(const fs::path& folder) {
   std::vector<std::string> uuids;
   for (const fs::path& device : devices) {
     const auto uuid = value_of(read(device / "information"), "GPU UUID");
-    if (!uuid || !uuid->starts_with("GPU-")) return {};  // indexes would be wrong
+    // Until something has used a GPU the driver may show question marks. Without one of them, indexes would be wrong.
+    if (!uuid || !uuid->starts_with("GPU-") || uuid->find('?') != std::string::npos) return {};
     uuids.push_back(uuid->substr(0, uuid->find_last_not_of(" \t") + 1));
   }
   return uuids;
 }
 
-/// utime + stime of /proc/PID/stat, whose second field is a name in parentheses that may hold anything.
-std::optional<std::uint64_t> cpu_ticks(const std::string& stat) {
+/// What follows the second field of /proc/PID/stat, a name in parentheses that may hold anything.
+std::string behind_name(const std::string& stat) {
   const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(stat.substr(name_end + 1));
+  return name_end == std::string::npos ? std::string() : stat.substr(name_end + 1);
+}
+
+std::string name_of(const fs::path& root, int pid) {
+  std::string name = read(root / std::to_string(pid) / "comm");
+  name.erase(name.find_last_not_of('\n') + 1);
+  return name;
+}
+
+/// By every process's own word who its parent is: slow, for the rare kernel that keeps no lists of children.
+std::vector<int> scan_for_children(const fs::path& root, int parent) {
+  std::vector<int> children;
+  std::error_code ec;
+  for (fs::directory_iterator at(root, ec), end; !ec && at != end; at.increment(ec)) {
+    const auto pid = number(at->path().filename().string());
+    if (!pid) continue;
+    std::istringstream fields(behind_name(read(at->path() / "stat")));
+    std::string state;
+    int of = 0;
+    if (fields >> state >> of && of == parent) children.push_back(static_cast<int>(*pid));
+  }
+  return children;
+}
+
+/// The children of a process that has one thread.
+std::vector<int> children_of(const fs::path& root, int parent) {
+  const std::string pid = std::to_string(parent);
+  const fs::path list = root / pid / "task" / pid / "children";
+  std::error_code ec;
+  if (!fs::exists(list, ec)) return scan_for_children(root, parent);
+  std::istringstream pids(read(list));
+  std::vector<int> children;
+  for (int child = 0; pids >> child;) children.push_back(child);
+  return children;
+}
+
+/// utime + stime of /proc/PID/stat.
+std::optional<std::uint64_t> cpu_ticks(const std::string& stat) {
+  std::istringstream fields(behind_name(stat));
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;
   std::uint64_t user = 0, system = 0;
@@ -159,14 +197,19 @@ HostFacts ProcHost::facts() {
 }
 
 int ProcHost::engine_pid(int container_pid) {
+  constexpr std::size_t kMostLookedAt = 32;
   if (container_pid <= 0) return 0;
-  const std::string pid = std::to_string(container_pid);
-  std::string name = read(root_ / pid / "comm");
-  if (name.empty()) return 0;
-  name.erase(name.find_last_not_of('\n') + 1);
-  if (name != "docker-init" && name != "tini") return container_pid;
-  const auto child = number(read(root_ / pid / "task" / pid / "children"));
-  return child && *child > 0 ? static_cast<int>(*child) : container_pid;
+  const std::string first = name_of(root_, container_pid);
+  if (first.empty()) return 0;
+  // Docker's init comes first, and an image may have a script around the engine: what the script reads is not the load.
+  std::vector<int> family{container_pid};
+  for (std::size_t i = 0; i < family.size() && i < kMostLookedAt; ++i) {
+    if (name_of(root_, family[i]).starts_with("llama-server")) return family[i];
+    const std::vector<int> children = children_of(root_, family[i]);
+    family.insert(family.end(), children.begin(), children.end());
+  }
+  const bool has_init = first == "docker-init" || first == "tini";
+  return has_init && family.size() > 1 ? family[1] : container_pid;
 }
 
 std::optional<ProcessIo> ProcHost::process_io(int pid) {

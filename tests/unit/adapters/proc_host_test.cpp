@@ -84,6 +84,8 @@ TEST_F(ProcHostTest, gpus_by_pci_order) {
   EXPECT_THAT(host().facts().gpu_uuids, ElementsAre("GPU-aaaa", "GPU-bbbb"));
   put("driver/nvidia/gpus/0000:02:00.0/information", "Model: \t\t X\nGPU UUID: \t ????????\n");
   EXPECT_THAT(host().facts().gpu_uuids, IsEmpty()) << "with one unknown, indexes would mean other GPUs";
+  put("driver/nvidia/gpus/0000:02:00.0/information", "GPU UUID: \t GPU-" + std::string(36, '?') + "\n");
+  EXPECT_THAT(host().facts().gpu_uuids, IsEmpty()) << "a GPU that nothing has used yet";
 }
 
 TEST_F(ProcHostTest, the_engine_below_dockers_init) {
@@ -98,6 +100,30 @@ TEST_F(ProcHostTest, the_engine_below_dockers_init) {
   EXPECT_EQ(host().engine_pid(300), 300);
   EXPECT_EQ(host().engine_pid(400), 0);
   EXPECT_EQ(host().engine_pid(0), 0);
+}
+
+TEST_F(ProcHostTest, the_engine_below_a_script_of_its_image) {
+  put("100/comm", "docker-init\n");
+  put("100/task/100/children", "107 \n");
+  put("107/comm", "entrypoint.sh\n");
+  put("107/task/107/children", "108 109 \n");
+  put("108/comm", "tee\n");
+  put("108/task/108/children", "");
+  put("109/comm", "llama-server\n");
+  EXPECT_EQ(host().engine_pid(100), 109);
+  put("109/comm", "some-engine\n");
+  put("109/task/109/children", "");
+  EXPECT_EQ(host().engine_pid(100), 107) << "of an engine by another name, what init started";
+}
+
+TEST_F(ProcHostTest, the_engine_on_a_kernel_that_lists_no_children) {
+  put("100/comm", "docker-init\n");
+  put("100/stat", "100 (docker-init) S 1 100 100 0\n");
+  put("107/comm", "llama-server\n");
+  put("107/stat", "107 (a) 1 ) S 100 107 100 0\n");
+  put("108/stat", "108 (other) S 1 108 100 0\n");
+  put("meminfo", "MemTotal: 1 kB\n");
+  EXPECT_EQ(host().engine_pid(100), 107);
 }
 
 TEST_F(ProcHostTest, a_process_in_numbers) {
