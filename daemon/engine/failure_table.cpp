@@ -108,7 +108,7 @@ constexpr std::array kTable{
                "cudaMalloc failed: out of memory", ""},
     FailureRow{"fit_given_up", "The engine could not fit the model to the GPUs, and ran out of memory",
                "the log says why; free the GPUs, or lower context, slots or fit_target_mib, or use a smaller quant",
-               false, Moment::loading, Lines::warning, "failed to fit params to free device memory", ""},
+               false, Moment::loading, Lines::warning, "failed to fit params to free device memory", "", true},
     FailureRow{"cuda_out_of_memory", kLoadOom, kLoadOomAdvice, false, Moment::loading, Lines::error,
                "cudaMalloc failed: out of memory", ""},
     FailureRow{"cuda_out_of_memory", kLoadOom, kLoadOomAdvice, false, Moment::loading, Lines::error,

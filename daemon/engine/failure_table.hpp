@@ -19,8 +19,9 @@ struct FailureRow {
   bool retryable = false;
   Moment moment = Moment::loading;
   Lines lines = Lines::error;
-  std::string_view pattern;  ///< text with * for anything in between; empty: not recognised by the log
-  std::string_view also;     ///< further text that the same line must hold
+  std::string_view pattern;          ///< text with * for anything in between; empty: not recognised by the log
+  std::string_view also;             ///< further text that the same line must hold
+  bool after_out_of_memory = false;  ///< holds only if the log also shows that memory ran out
 };
 
 std::span<const FailureRow> failure_table();

@@ -59,9 +59,19 @@ bool matches(const FailureRow& row, const EngineLine& line, bool ready) {
   return holds(line.text, row.pattern, row.lines == Lines::bare) && holds(line.text, row.also, false);
 }
 
+bool ran_out_of_memory(const std::vector<EngineLine>& lines, bool ready) {
+  const auto table = failure_table();
+  return std::any_of(table.begin(), table.end(), [&lines, ready](const FailureRow& row) {
+    if (row.code != "cuda_out_of_memory" && row.code != "oom") return false;
+    return std::any_of(lines.begin(), lines.end(),
+                       [&row, ready](const EngineLine& line) { return matches(row, line, ready); });
+  });
+}
+
 Finding find_row(const std::vector<EngineLine>& lines, bool ready) {
   for (const FailureRow& row : failure_table()) {
     if (row.moment == (ready ? Moment::loading : Moment::serving)) continue;
+    if (row.after_out_of_memory && !ran_out_of_memory(lines, ready)) continue;
     for (std::size_t i = lines.size(); i > 0; --i) {
       if (matches(row, lines[i - 1], ready)) return {&row, i - 1};
     }

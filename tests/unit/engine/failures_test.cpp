@@ -80,6 +80,11 @@ TEST(Failures, a_fit_given_up_matters_only_if_the_load_fails) {
   const Failure failure = of(1, both);
   EXPECT_EQ(failure.code, "fit_given_up");
   EXPECT_THAT(failure.detail, HasSubstr("tensor_buft_overrides already set by user"));
+  // It loads on without the fit, and may then end for another reason.
+  EXPECT_EQ(of(139, log).code, "crash");
+  std::vector<std::string> damaged = log;
+  damaged.emplace_back("0.02.000.000 E llama_model_load: error loading model: wrong number of tensors");
+  EXPECT_EQ(of(1, damaged).code, "model_corrupt");
 }
 
 TEST(Failures, exit_codes_without_a_word_in_the_log) {
