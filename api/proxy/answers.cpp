@@ -10,6 +10,7 @@ namespace k3d::proxy {
 namespace {
 
 constexpr int kRetryWithoutEta = 30;
+constexpr double kRetryMost = 3600;
 
 std::string reason_phrase(unsigned status) {
   switch (status) {
@@ -49,7 +50,7 @@ Answer shaped(unsigned status, const std::string& message, const std::string& co
 
 Answer loading(const Snapshot& snapshot) {
   const double eta = snapshot.load.eta_seconds.value_or(kRetryWithoutEta);
-  const int retry = std::clamp(static_cast<int>(std::ceil(eta)), 1, 3600);
+  const int retry = static_cast<int>(std::ceil(std::clamp(eta, 1.0, kRetryMost)));
   std::string message = "profile " + snapshot.target_profile + " is " + std::string(to_string(snapshot.phase));
   if (snapshot.phase == Phase::loading) {
     message += ", " + std::to_string(static_cast<int>(snapshot.load.fraction * 100)) + " % of " +

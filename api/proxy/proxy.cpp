@@ -189,8 +189,9 @@ Task<bool> Proxy::drain(std::uint64_t generation, seconds limit) {
     std::uint64_t left = 0;
     // Counting on each loop is the barrier: what that loop admitted before, it has counted; what comes after, it
     // admits under the published snapshot.
-    for (const auto& worker : workers_) {
-      left += co_await on_loop(*worker, [generation](Worker& w) { return w.in_flight_below(generation); });
+    // By index: stop() may end the workers meanwhile.
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      left += co_await on_loop(*workers_[i], [generation](Worker& w) { return w.in_flight_below(generation); });
     }
     if (left == 0) co_return true;
     if (std::chrono::steady_clock::now() >= deadline) co_return false;
@@ -199,8 +200,8 @@ Task<bool> Proxy::drain(std::uint64_t generation, seconds limit) {
 }
 
 Task<void> Proxy::cut(std::uint64_t generation) {
-  for (const auto& worker : workers_) {
-    co_await on_loop(*worker, [generation](Worker& w) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    co_await on_loop(*workers_[i], [generation](Worker& w) {
       w.cut_below(generation);
       return std::uint64_t{0};
     });
@@ -222,8 +223,8 @@ Task<void> Proxy::stop(seconds limit) {
   tasks_.cancel();
   co_await tasks_.join();
   acceptors_.clear();
-  for (const auto& worker : workers_) {
-    co_await on_loop(*worker, [](Worker& w) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    co_await on_loop(*workers_[i], [](Worker& w) {
       w.retire();
       return std::uint64_t{0};
     });

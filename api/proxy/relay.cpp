@@ -1,6 +1,7 @@
 #include "api/proxy/relay.hpp"
 
 #include <boost/asio/write.hpp>
+#include <exception>
 
 #include "api/proxy/answers.hpp"
 #include "daemon/base/async/task_group.hpp"
@@ -12,6 +13,7 @@ constexpr std::size_t kHeadLimit = 64 * kKiB;
 constexpr std::size_t kSmallBuffer = 16 * kKiB;
 constexpr std::size_t kLargeBuffer = 256 * kKiB;
 constexpr std::size_t kPipelineLimit = 64 * kKiB;
+constexpr int kRetryAfterCut = 30;  ///< seconds: the new profile's load has not begun, nobody knows how long it takes
 
 /// Cuts the engine's body out of its framing.
 class BodyEnd {
@@ -58,12 +60,12 @@ Task<bool> Relay::run(const api::RequestHead& head, RequestBody& body, std::stri
   Outcome outcome = Outcome::failed_before_head;
   for (const bool fresh : {false, true}) {
     Result<UpstreamPtr> taken = co_await worker_.pool().take(engine, fresh, worker_.limits().connect, flight.cut);
-    if (!taken || flight.cut) co_return co_await refuse(taken ? what_failed(flight) : taken.error(), head_only);
+    if (!taken || flight.cut) co_return co_await refuse(flight.cut ? what_failed(flight) : taken.error(), head_only);
     const UpstreamPtr upstream = std::move(*taken);
     flight.upstream = upstream;
     outcome = co_await exchange(head, body, first, upstream);
     flight.upstream.reset();
-    if (outcome == Outcome::done && upstream_reusable_ && body.done()) {
+    if (outcome == Outcome::done && upstream_reusable_ && uploaded_) {
       worker_.pool().give_back(engine, upstream);
     } else {
       upstream->close();
@@ -97,12 +99,19 @@ Error Relay::what_failed(const Flight& flight) const {
 Task<Relay::Outcome> Relay::exchange(const api::RequestHead& head, RequestBody& body, std::string first,
                                      UpstreamPtr upstream) {
   TaskGroup side(co_await asio::this_coro::executor);
-  ending_ = false;
+  ending_ = uploaded_ = false;
   side.spawn(client_side(std::move(first), body, head.chunked, upstream));
-  const Outcome outcome = co_await download(head.method == "HEAD", upstream);
+  Outcome outcome = Outcome::broken;
+  std::exception_ptr failed;
+  try {
+    outcome = co_await download(head, body, upstream);
+  } catch (...) {
+    failed = std::current_exception();  // the client's side refers to this frame: it ends first
+  }
   ending_ = true;
   side.cancel();
   co_await side.join();
+  if (failed) std::rethrow_exception(failed);
   co_return outcome;
 }
 
@@ -134,6 +143,7 @@ Task<void> Relay::upload(std::string first, RequestBody& body, bool chunked, Ups
   for (std::string bytes = std::move(first);;) {
     const auto [ec, n] = co_await asio::async_write(upstream->socket, asio::buffer(bytes), tok);
     sent_any_ = sent_any_ || n > 0;
+    uploaded_ = !ec && body.done();
     if (ec || ending_ || body.done()) co_return;  // the engine may have answered already: the download decides
     body_begun_ = true;
     const Result<std::string> piece = co_await body.next();
@@ -169,14 +179,15 @@ Task<Result<UpstreamHead>> Relay::read_upstream_head(bool head_request, Upstream
   }
 }
 
-Task<Relay::Outcome> Relay::download(bool head_request, UpstreamPtr upstream) {
-  Result<UpstreamHead> answer = co_await read_upstream_head(head_request, upstream);
+Task<Relay::Outcome> Relay::download(const api::RequestHead& head, const RequestBody& body, UpstreamPtr upstream) {
+  Result<UpstreamHead> answer = co_await read_upstream_head(head.method == "HEAD", upstream);
   if (!answer) {
     if (answer.error().code == Code::upstream_failed && !error_) error_ = answer.error();
     co_return Outcome::failed_before_head;
   }
   delivery_ = delivery_of(*answer, client_);
-  keep_alive_ = client_.keep_alive && delivery_ != Delivery::close && !worker_.retiring();
+  // An answer before the body's end: what of the body still comes is nobody's, so the connection ends.
+  keep_alive_ = client_.keep_alive && delivery_ != Delivery::close && body.done() && !worker_.retiring();
   upstream_reusable_ = answer->keep_alive;
   std::string head_bytes = client_response(*answer, delivery_, client_, keep_alive_);
   co_return co_await deliver(std::move(*answer), std::move(upstream), std::move(head_bytes));
@@ -227,6 +238,7 @@ Task<bool> Relay::write_client(std::string_view bytes) {
 
 Task<bool> Relay::refuse(Error error, bool head_only) {
   Answer answer = error_answer(error);
+  if (error.code == Code::model_loading) answer.headers.emplace_back("Retry-After", std::to_string(kRetryAfterCut));
   if (!client_.allowed_origin.empty()) answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
   std::string bytes = serialise(answer, false, head_only);
   co_await write_client(bytes);

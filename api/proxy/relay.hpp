@@ -29,7 +29,7 @@ class Relay {
   Task<Outcome> exchange(const api::RequestHead& head, RequestBody& body, std::string first, UpstreamPtr upstream);
   Task<void> client_side(std::string first, RequestBody& body, bool chunked, UpstreamPtr upstream);
   Task<void> upload(std::string first, RequestBody& body, bool chunked, UpstreamPtr upstream);
-  Task<Outcome> download(bool head_request, UpstreamPtr upstream);
+  Task<Outcome> download(const api::RequestHead& head, const RequestBody& body, UpstreamPtr upstream);
   Task<Result<UpstreamHead>> read_upstream_head(bool head_request, UpstreamPtr upstream);
   Task<Outcome> deliver(UpstreamHead head, UpstreamPtr upstream, std::string out);
   [[nodiscard]] bool may_ask_again(const api::RequestHead& head, const Flight& flight, bool reused) const;
@@ -50,6 +50,7 @@ class Relay {
   bool sent_any_ = false;    ///< some byte of the request has reached the engine's socket
   bool got_any_ = false;     ///< some byte of an answer has come
   bool body_begun_ = false;  ///< more of the body was read than can be sent again
+  bool uploaded_ = false;    ///< the whole request has reached the engine's socket
   std::optional<Error> error_;
   bool keep_alive_ = true;   ///< of the client's connection
   bool upstream_reusable_ = false;

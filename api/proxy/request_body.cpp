@@ -27,6 +27,9 @@ Task<Result<std::string>> RequestBody::next() {
   for (;;) {
     Result<std::string> payload = decode();
     if (!payload || !payload->empty() || done_) co_return payload;
+    // A cancellation between two reads finds none to end.
+    const asio::cancellation_state asked_to_end = co_await asio::this_coro::cancellation_state;
+    if (asked_to_end.cancelled() != asio::cancellation_type::none) co_return fail(Code::unreachable, "nobody waits for the body");
     std::string piece(kReadBytes, '\0');
     // Only the time that the client lets k3d wait counts: while the engine doesn't take the body, nobody is slow.
     const SteadyTime asked = std::chrono::steady_clock::now();

@@ -54,7 +54,8 @@ class Worker {
   void retire();
   void close_sessions();
   [[nodiscard]] bool retiring() const { return retiring_; }
-  [[nodiscard]] bool full() const { return flights_.size() >= limits_.in_flight; }
+  /// No request more: too many are in flight, or the loop ends.
+  [[nodiscard]] bool full() const { return closing_ || flights_.size() >= limits_.in_flight; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] SnapshotPtr snapshot() const { return board_.read(); }
   Guard& guard() { return guard_; }

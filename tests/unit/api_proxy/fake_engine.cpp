@@ -1,6 +1,7 @@
 #include "tests/unit/api_proxy/fake_engine.hpp"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,7 +33,15 @@ bool EngineConnection::read_head() {
 }
 
 bool EngineConnection::read_request() {
-  if (!read_head()) return false;
+  return read_head() && read_body();
+}
+
+std::size_t EngineConnection::waiting() const {
+  int bytes = 0;
+  return ::ioctl(fd_, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+bool EngineConnection::read_body() {
   body.clear();
   const std::size_t length_at = head.find("Content-Length: ");
   if (length_at != std::string::npos) {
@@ -134,7 +143,9 @@ void FakeEngine::accept() {
         heads_.push_back(head);
       });
       script_(connection);
-      ::shutdown(fd, SHUT_RDWR);
+      const std::lock_guard last(mutex_);
+      fds_.remove(fd);
+      ::close(fd);
       --open_;
     });
   }

@@ -22,6 +22,10 @@ class EngineConnection {
   bool read_request();
   /// Only the head; the body stays unread.
   bool read_head();
+  /// The body of the head that was read.
+  bool read_body();
+  /// The bytes that have come and are not read yet.
+  [[nodiscard]] std::size_t waiting() const;
   bool send(std::string_view bytes);
   /// "200", its length and `body`.
   bool answer(std::string_view body, std::string_view lines = {});

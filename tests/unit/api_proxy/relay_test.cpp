@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "tests/unit/api_proxy/rig.hpp"
 
@@ -241,6 +242,41 @@ TEST(Relay, F68_an_answer_before_the_body_is_read) {
   EXPECT_EQ(reply.status, 413);
   EXPECT_EQ(reply.body, "large");
   EXPECT_NE(client.end(), End::open);
+}
+
+TEST(Relay, F68_the_client_learns_that_its_connection_ends) {
+  Rig rig([](EngineConnection& engine) {
+    if (engine.read_head()) engine.answer("{}");
+    engine.left();
+  });
+  RawClient client = rig.connect();
+  client.send("POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n{\"model\":\"batch\",");
+  EXPECT_EQ(client.reply().field("Connection"), "close");
+}
+
+TEST(Relay, F68_a_connection_with_half_a_request_in_it_is_not_used_again) {
+  // The engine answers before it reads; around the size of the socket's buffer the body is read, but not all written.
+  for (std::size_t size = 100'000; size < 500'000; size += 16'000) {
+    std::atomic<bool> answered{false};
+    Rig rig([&answered](EngineConnection& engine) {
+      while (engine.read_head()) {
+        std::size_t come = 0;
+        eventually([&engine, &come] {
+          const std::size_t before = come;
+          std::this_thread::sleep_for(milliseconds(20));
+          come = engine.waiting();
+          return come == before;
+        });
+        if (!engine.answer("{}")) return;
+        eventually([&answered] { return answered.load(); });
+        if (!engine.read_body()) return;
+      }
+    });
+    EXPECT_EQ(rig.ask(request("POST", "/v1/x", "{}" + std::string(size, ' '))).status, 200);
+    answered = true;
+    EXPECT_EQ(rig.ask(request("POST", "/v1/x", "{}")).status, 200) << size;
+    EXPECT_EQ(rig.engine().requests(), 2U) << size;
+  }
 }
 
 TEST(Relay, F57_503_within_milliseconds_while_loading) {

@@ -76,6 +76,7 @@ TEST(Cut, ends_what_is_older_silent_or_streaming_and_nothing_else) {
   EXPECT_TRUE(eventually([&left] { return left == 2; }));
   const Reply unanswered = silent.reply();
   EXPECT_EQ(unanswered.status, 503) << "no byte was answered: it is told to come again";
+  EXPECT_EQ(unanswered.field("Retry-After"), "30");
   EXPECT_FALSE(streaming.reply().complete) << "never completed";
   EXPECT_TRUE(rig.drain(2, seconds(10)));
   go = true;
