@@ -10,20 +10,19 @@ namespace k3d::proxy {
 namespace {
 
 constexpr std::array<std::string_view, 13> kPaths{
-    "/completion", "/completions", "/chat/completions", "/infill",  "/embedding",   "/embeddings",    "/rerank",
-    "/reranking",  "/tokenize",    "/detokenize",       "/health",  "/apply-template", "/models"};
+    "/completion", "/completions", "/chat/completions", "/infill", "/embedding",      "/embeddings", "/rerank",
+    "/reranking",  "/tokenize",    "/detokenize",       "/health", "/apply-template", "/models"};
 
 bool is_digest(std::string_view text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 bool starts_with_bearer(std::string_view text) {
   constexpr std::string_view kBearer = "bearer ";
-  return text.size() > kBearer.size() &&
-         std::equal(kBearer.begin(), kBearer.end(), text.begin(),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b + 32) : b); });
+  return text.size() > kBearer.size() && std::equal(kBearer.begin(), kBearer.end(), text.begin(), [](char a, char b) {
+           return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b + 32) : b);
+         });
 }
 
 }  // namespace

@@ -14,22 +14,38 @@ constexpr double kRetryMost = 3600;
 
 std::string reason_phrase(unsigned status) {
   switch (status) {
-    case 200: return "OK";
-    case 204: return "No Content";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 409: return "Conflict";
-    case 413: return "Content Too Large";
-    case 417: return "Expectation Failed";
-    case 421: return "Misdirected Request";
-    case 429: return "Too Many Requests";
-    case 431: return "Request Header Fields Too Large";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    default: return status < 500 ? "Error" : "Server Error";
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return status < 500 ? "Error" : "Server Error";
   }
 }
 
@@ -82,8 +98,9 @@ std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std:
   if (snapshot.route) {
     const Profile* other = model ? other_profile(snapshot, *model) : nullptr;
     if (other == nullptr) return std::nullopt;
-    return shaped(409, "\"" + *model + "\" is served by profile " + other->name + ", but " + snapshot.route->profile +
-                           " is active; switch with: k3ctl up " + other->name,
+    return shaped(409,
+                  "\"" + *model + "\" is served by profile " + other->name + ", but " + snapshot.route->profile +
+                      " is active; switch with: k3ctl up " + other->name,
                   "profile_not_active");
   }
   if (snapshot.phase == Phase::failed) {
@@ -106,8 +123,12 @@ Answer models_answer(const Snapshot& snapshot) {
       std::vector<std::string> names{profile.name};
       names.insert(names.end(), profile.aliases.begin(), profile.aliases.end());
       for (const std::string& name : names) {
-        data.push_back({{"id", name}, {"object", "model"}, {"created", 0}, {"owned_by", "k3d"},
-                        {"profile", profile.name}, {"state", state}});
+        data.push_back({{"id", name},
+                        {"object", "model"},
+                        {"created", 0},
+                        {"owned_by", "k3d"},
+                        {"profile", profile.name},
+                        {"state", state}});
       }
     }
   }

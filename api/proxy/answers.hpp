@@ -19,7 +19,8 @@ struct Answer {
 
 Answer error_answer(const Error& error);
 
-/// What is answered instead of sending a request on; nothing if it may go on. `model` is the request's, if it names one.
+/// What is answered instead of sending a request on; nothing if it may go on. `model` is the request's, if it names
+/// one.
 std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std::string>& model);
 
 /// GET /v1/models: every profile and alias, with its state.

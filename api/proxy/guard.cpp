@@ -7,7 +7,8 @@
 #include "daemon/base/log.hpp"
 
 namespace k3d::proxy {
-Guard::Guard(const ProxySettings& settings, std::vector<std::string> allowed_hosts) : settings_(settings), hosts_(std::move(allowed_hosts)) {}
+Guard::Guard(const ProxySettings& settings, std::vector<std::string> allowed_hosts)
+    : settings_(settings), hosts_(std::move(allowed_hosts)) {}
 
 void Guard::allow_host(std::string host) {
   const std::lock_guard lock(mutex_);
@@ -63,7 +64,8 @@ Status Guard::admit(const api::RequestHead& head) {
                   "send Authorization: Bearer KEY; ask this server's operator for a key");
     }
   } else if ((head.minor_version > 0 || !head.field("Host").empty()) && !host_allowed(head.field("Host"))) {
-    return fail(Code::host_not_allowed, "the Host \"" + std::string(head.field("Host")) + "\" is not one of this server's",
+    return fail(Code::host_not_allowed,
+                "the Host \"" + std::string(head.field("Host")) + "\" is not one of this server's",
                 "use this server's address, or add the name to control.allowed_hosts");
   }
   if (!exposed(settings_.expose, head.method, head.path)) {

@@ -23,7 +23,9 @@ using asio::ip::tcp;
 constexpr milliseconds kDrainInterval{25};
 constexpr seconds kTailscaleInterval{10};
 
-std::size_t loop_count() { return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 4); }
+std::size_t loop_count() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 4);
+}
 
 std::string text_of(const tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
@@ -42,7 +44,8 @@ Result<tcp::endpoint> parse_endpoint(const std::string& text) {
   boost::system::error_code bad;
   const auto address = asio::ip::make_address(host, bad);
   if (bad || ec != std::errc() || end != text.data() + text.size()) {
-    return fail(Code::config_invalid, "\"" + text + "\" is not an address of this host", "write ADDRESS:PORT or auto:PORT");
+    return fail(Code::config_invalid, "\"" + text + "\" is not an address of this host",
+                "write ADDRESS:PORT or auto:PORT");
   }
   return tcp::endpoint(address, port);
 }
@@ -145,7 +148,8 @@ Status Proxy::bind(const tcp::endpoint& endpoint) {
   }
   const tcp::endpoint bound = acceptor->local_endpoint(ec);
   acceptors_[text_of(bound)] = acceptor;
-  guard_.allow_host(endpoint.address().is_v6() ? "[" + endpoint.address().to_string() + "]" : endpoint.address().to_string());
+  guard_.allow_host(endpoint.address().is_v6() ? "[" + endpoint.address().to_string() + "]"
+                                               : endpoint.address().to_string());
   tasks_.spawn(accept(acceptor));
   return {};
 }

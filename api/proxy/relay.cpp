@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kHeadLimit = 64 * kKiB;
 constexpr std::size_t kSmallBuffer = 16 * kKiB;
 constexpr std::size_t kLargeBuffer = 256 * kKiB;
+constexpr std::size_t kWatchBuffer = 2 * kKiB;  ///< clients seldom say anything while they are answered
 constexpr std::size_t kPipelineLimit = 64 * kKiB;
 constexpr int kRetryAfterCut = 30;  ///< seconds: the new profile's load has not begun, nobody knows how long it takes
 
@@ -72,8 +73,9 @@ Task<bool> Relay::run(const api::RequestHead& head, RequestBody& body, std::stri
     }
     if (outcome != Outcome::failed_before_head || !may_ask_again(head, flight, upstream->reused)) break;
   }
-  if (outcome == Outcome::done) co_return keep_alive_ && body.done() && !client_gone_;
-  if (outcome == Outcome::failed_before_head && !client_gone_) co_return co_await refuse(what_failed(flight), head_only);
+  if (outcome == Outcome::done) co_return keep_alive_&& body.done() && !client_gone_;
+  if (outcome == Outcome::failed_before_head && !client_gone_)
+    co_return co_await refuse(what_failed(flight), head_only);
   if (delivery_ == Delivery::close && !client_gone_) {
     // The end of the connection is the end of this body: only a reset says that it isn't whole.
     boost::system::error_code ignored;
@@ -92,8 +94,10 @@ bool Relay::may_ask_again(const api::RequestHead& head, const Flight& flight, bo
 Error Relay::what_failed(const Flight& flight) const {
   if (error_) return *error_;
   if (flight.cut) return {Code::model_loading, "the profile is being switched", {}, {}};
-  return {Code::upstream_failed, "the engine ended the connection before it answered",
-          "k3ctl status says what happened to it", {}};
+  return {Code::upstream_failed,
+          "the engine ended the connection before it answered",
+          "k3ctl status says what happened to it",
+          {}};
 }
 
 Task<Relay::Outcome> Relay::exchange(const api::RequestHead& head, RequestBody& body, std::string first,
@@ -122,7 +126,7 @@ Task<void> Relay::client_side(std::string first, RequestBody& body, bool chunked
   co_await upload(std::move(first), body, chunked, upstream);
   std::string piece;
   while (!ending_ && body.done() && pending_.size() < kPipelineLimit) {
-    piece.resize(kSmallBuffer);
+    piece.resize(kWatchBuffer);
     const auto [ec, n] = co_await socket_.async_read_some(asio::buffer(piece), tok);
     pending_.append(piece, 0, n);  // a pipelined request: kept for later
     if (!ec || ending_) continue;
@@ -169,10 +173,12 @@ Task<Result<UpstreamHead>> Relay::read_upstream_head(bool head_request, Upstream
       if (!head || head->status >= 200) co_return head;
       continue;  // interim answers are the hop's own business
     }
-    if (received_.size() > kHeadLimit) co_return fail(Code::upstream_failed, "the engine's answer has a head over 64 KiB");
+    if (received_.size() > kHeadLimit)
+      co_return fail(Code::upstream_failed, "the engine's answer has a head over 64 KiB");
     const std::size_t before = received_.size();
     received_.resize(before + kSmallBuffer);
-    const auto [ec, n] = co_await upstream->socket.async_read_some(asio::buffer(received_.data() + before, kSmallBuffer), tok);
+    const auto [ec, n] =
+        co_await upstream->socket.async_read_some(asio::buffer(received_.data() + before, kSmallBuffer), tok);
     received_.resize(before + n);
     got_any_ = got_any_ || n > 0;
     if (ec) co_return fail(Code::unreachable, "the engine closed the connection");
@@ -239,7 +245,8 @@ Task<bool> Relay::write_client(std::string_view bytes) {
 Task<bool> Relay::refuse(Error error, bool head_only) {
   Answer answer = error_answer(error);
   if (error.code == Code::model_loading) answer.headers.emplace_back("Retry-After", std::to_string(kRetryAfterCut));
-  if (!client_.allowed_origin.empty()) answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
+  if (!client_.allowed_origin.empty())
+    answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
   std::string bytes = serialise(answer, false, head_only);
   co_await write_client(bytes);
   co_return false;

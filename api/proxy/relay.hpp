@@ -43,16 +43,16 @@ class Relay {
   Worker::Watch& watch_;
   std::string& pending_;
   Client client_;
-  std::string received_;     ///< from the engine, not yet passed on
+  std::string received_;  ///< from the engine, not yet passed on
   Delivery delivery_ = Delivery::none;
-  bool ending_ = false;      ///< the answer is over: the client's side must not wait on
+  bool ending_ = false;  ///< the answer is over: the client's side must not wait on
   bool client_gone_ = false;
   bool sent_any_ = false;    ///< some byte of the request has reached the engine's socket
   bool got_any_ = false;     ///< some byte of an answer has come
   bool body_begun_ = false;  ///< more of the body was read than can be sent again
   bool uploaded_ = false;    ///< the whole request has reached the engine's socket
   std::optional<Error> error_;
-  bool keep_alive_ = true;   ///< of the client's connection
+  bool keep_alive_ = true;  ///< of the client's connection
   bool upstream_reusable_ = false;
 };
 

@@ -29,7 +29,8 @@ Task<Result<std::string>> RequestBody::next() {
     if (!payload || !payload->empty() || done_) co_return payload;
     // A cancellation between two reads finds none to end.
     const asio::cancellation_state asked_to_end = co_await asio::this_coro::cancellation_state;
-    if (asked_to_end.cancelled() != asio::cancellation_type::none) co_return fail(Code::unreachable, "nobody waits for the body");
+    if (asked_to_end.cancelled() != asio::cancellation_type::none)
+      co_return fail(Code::unreachable, "nobody waits for the body");
     std::string piece(kReadBytes, '\0');
     // Only the time that the client lets k3d wait counts: while the engine doesn't take the body, nobody is slow.
     const SteadyTime asked = std::chrono::steady_clock::now();
@@ -60,11 +61,14 @@ Result<std::string> RequestBody::decode() {
   }
   received_ += payload.size();
   if (received_ > limit_) {
-    return fail(Code::body_too_large, "the body is over " + format_bytes(limit_), "proxy.max_body_bytes sets the limit");
+    return fail(Code::body_too_large, "the body is over " + format_bytes(limit_),
+                "proxy.max_body_bytes sets the limit");
   }
   return payload;
 }
 
-std::string as_chunk(const std::string& payload) { return fmt::format("{:x}\r\n", payload.size()) + payload + "\r\n"; }
+std::string as_chunk(const std::string& payload) {
+  return fmt::format("{:x}\r\n", payload.size()) + payload + "\r\n";
+}
 
 }  // namespace k3d::proxy

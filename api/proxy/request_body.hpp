@@ -34,7 +34,7 @@ class RequestBody {
   std::uint64_t left_;
   Bytes limit_;
   Bytes received_ = 0;
-  milliseconds patience_;    ///< left; grows by a second for every KiB that comes
+  milliseconds patience_;  ///< left; grows by a second for every KiB that comes
   bool done_;
   api::ChunkScanner scanner_;
 };

@@ -18,7 +18,7 @@ namespace {
 
 using TcpSocket = asio::ip::tcp::socket;
 
-constexpr std::size_t kReadBytes = 16 * kKiB;
+constexpr std::size_t kReadBytes = 4 * kKiB;
 constexpr Bytes kLingerBytes = 256 * kMiB;
 constexpr int kAliveAfterSeconds = 60;
 constexpr int kAliveEverySeconds = 15;
@@ -106,7 +106,8 @@ class Session {
   }
 
   Task<bool> say(Answer answer, bool keep_alive, bool head_only) {
-    if (!client_.allowed_origin.empty()) answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
+    if (!client_.allowed_origin.empty())
+      answer.headers.emplace_back("Access-Control-Allow-Origin", client_.allowed_origin);
     std::string bytes = serialise(answer, keep_alive, head_only);
     co_return co_await write(std::move(bytes)) && keep_alive;
   }

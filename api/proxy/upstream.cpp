@@ -1,10 +1,10 @@
 #include "api/proxy/upstream.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,7 +30,8 @@ bool quiet(Socket& socket) {
 }
 
 std::unexpected<Error> unreachable(std::string cause) {
-  return fail(Code::upstream_failed, "the engine can't be reached", "k3ctl status says what happened to it", std::move(cause));
+  return fail(Code::upstream_failed, "the engine can't be reached", "k3ctl status says what happened to it",
+              std::move(cause));
 }
 
 /// One try, without waiting: a unix socket accepts at once, or its backlog is full (EAGAIN). Asio's own connect takes a
@@ -97,7 +98,7 @@ void Upstream::close() {
 }
 
 Task<Result<UpstreamPtr>> UpstreamPool::take(EngineAddress address, bool fresh, milliseconds limit,
-                                              const bool& given_up) {
+                                             const bool& given_up) {
   const std::string key = key_of(address);
   for (auto it = idle_.begin(); it != idle_.end() && !fresh;) {
     if (it->key != key) {
@@ -125,7 +126,9 @@ void UpstreamPool::give_back(const EngineAddress& address, UpstreamPtr upstream)
   if (idle_.size() > kIdleMost) idle_.pop_back();
 }
 
-void UpstreamPool::close_idle() { idle_.clear(); }
+void UpstreamPool::close_idle() {
+  idle_.clear();
+}
 
 void UpstreamPool::sweep(SteadyTime now) {
   idle_.remove_if([now](const Idle& idle) { return now - idle.since >= kIdleLimit; });

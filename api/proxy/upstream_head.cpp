@@ -10,22 +10,29 @@ namespace k3d::proxy {
 namespace {
 
 constexpr std::array<std::string_view, 10> kHopByHop{
-    "connection", "keep-alive",        "proxy-connection", "te",                 "trailer",
-    "upgrade",    "transfer-encoding", "content-length",   "proxy-authenticate", "http2-settings"};
-constexpr std::array<std::string_view, 9> kNotForwarded{
-    "host",   "expect", "authorization", "x-api-key", "cookie", "proxy-authorization",
-    "origin", "forwarded", "x-real-ip"};
+    "connection",     "keep-alive",         "proxy-connection", "te", "trailer", "upgrade", "transfer-encoding",
+    "content-length", "proxy-authenticate", "http2-settings"};
+constexpr std::array<std::string_view, 9> kNotForwarded{"host",      "expect",    "authorization",
+                                                        "x-api-key", "cookie",    "proxy-authorization",
+                                                        "origin",    "forwarded", "x-real-ip"};
 
 template <class List>
 bool among(const List& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// Whether `name` (in lower case) stays on its hop: by its meaning, or because a Connection field names it.
-bool of_the_hop(const std::vector<std::pair<std::string, std::string>>& fields, const std::string& name) {
-  return among(kHopByHop, name) || std::any_of(fields.begin(), fields.end(), [&name](const auto& field) {
-           return api::lower_case(field.first) == "connection" && api::list_has(field.second, name);
-         });
+/// The values of every Connection field as one list.
+std::string connection_list(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string list;
+  for (const auto& [name, value] : fields) {
+    if (api::lower_case(name) == "connection") list += value + ",";
+  }
+  return list;
+}
+
+/// Whether `name` (in lower case) stays on its hop: by its meaning, or because the Connection list names it.
+bool of_the_hop(const std::string& connection, const std::string& name) {
+  return among(kHopByHop, name) || api::list_has(connection, name);
 }
 
 std::unexpected<Error> ambiguous(const std::string& what) {
@@ -34,7 +41,8 @@ std::unexpected<Error> ambiguous(const std::string& what) {
 
 Result<std::pair<std::string, std::string>> parse_field(std::string_view line) {
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !api::is_token(line.substr(0, colon))) return ambiguous("a field without a name");
+  if (colon == std::string_view::npos || !api::is_token(line.substr(0, colon)))
+    return ambiguous("a field without a name");
   const std::string_view value = api::trim_blanks(line.substr(colon + 1));
   if (api::has_control_byte(value)) return ambiguous("a control byte in a field");
   return std::pair{std::string(line.substr(0, colon)), std::string(value)};
@@ -109,7 +117,8 @@ Result<UpstreamHead> parse_upstream_head(std::string_view raw, bool head_request
     if (!field) return fail(field.error());
     const std::string key = api::lower_case(field->first);
     if (key == "connection" && api::list_has(field->second, "close")) head.keep_alive = false;
-    if (key == "content-type" && api::lower_case(field->second).starts_with("text/event-stream")) head.event_stream = true;
+    if (key == "content-type" && api::lower_case(field->second).starts_with("text/event-stream"))
+      head.event_stream = true;
     head.fields.push_back(std::move(*field));
   }
   if (first) return ambiguous("no status line");
@@ -118,10 +127,11 @@ Result<UpstreamHead> parse_upstream_head(std::string_view raw, bool head_request
 }
 
 std::string upstream_request(const api::RequestHead& head, const EngineAddress& engine, const Client& client) {
+  const std::string connection = connection_list(head.fields);
   std::string out = head.method + " " + head.target + " HTTP/1.1\r\nHost: localhost\r\n";
   for (const auto& [name, value] : head.fields) {
     const std::string key = api::lower_case(name);
-    if (among(kNotForwarded, key) || key.starts_with("x-forwarded-") || of_the_hop(head.fields, key)) continue;
+    if (among(kNotForwarded, key) || key.starts_with("x-forwarded-") || of_the_hop(connection, key)) continue;
     out += name + ": " + value + "\r\n";
   }
   out += "X-Forwarded-For: " + client.address + "\r\nX-Forwarded-Proto: http\r\n";
@@ -134,19 +144,23 @@ std::string upstream_request(const api::RequestHead& head, const EngineAddress& 
 
 Delivery delivery_of(const UpstreamHead& head, const Client& client) {
   switch (head.body) {
-    case BodyKind::none: return Delivery::none;
-    case BodyKind::counted: return Delivery::counted;
+    case BodyKind::none:
+      return Delivery::none;
+    case BodyKind::counted:
+      return Delivery::counted;
     case BodyKind::chunked:
-    case BodyKind::until_close: return client.minor_version == 0 ? Delivery::close : Delivery::chunked;
+    case BodyKind::until_close:
+      return client.minor_version == 0 ? Delivery::close : Delivery::chunked;
   }
   return Delivery::close;
 }
 
 std::string client_response(const UpstreamHead& head, Delivery delivery, const Client& client, bool keep_alive) {
+  const std::string connection = connection_list(head.fields);
   std::string out = "HTTP/1.1 " + std::to_string(head.status) + " \r\n";
   for (const auto& [name, value] : head.fields) {
     const std::string key = api::lower_case(name);
-    if (key.starts_with("access-control-") || of_the_hop(head.fields, key)) continue;
+    if (key.starts_with("access-control-") || of_the_hop(connection, key)) continue;
     if (head.event_stream && (key == "cache-control" || key == "x-accel-buffering")) continue;
     out += name + ": " + value + "\r\n";
   }

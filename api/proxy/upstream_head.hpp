@@ -21,7 +21,7 @@ struct UpstreamHead {
   std::vector<std::pair<std::string, std::string>> fields;
   BodyKind body = BodyKind::none;
   std::optional<std::uint64_t> length;  ///< of a counted body, or of the one that a HEAD or 304 answer is about
-  bool keep_alive = true;    ///< the connection can be used again
+  bool keep_alive = true;               ///< the connection can be used again
   bool event_stream = false;
 };
 
@@ -36,7 +36,8 @@ struct Client {
   std::string allowed_origin;  ///< the request's Origin if it is one of proxy.cors_origins, else empty
 };
 
-/// The request as the engine sees it: hop-by-hop and forwarding fields replaced, credentials, cookies and Origin dropped.
+/// The request as the engine sees it: hop-by-hop and forwarding fields replaced, credentials, cookies and Origin
+/// dropped.
 std::string upstream_request(const api::RequestHead& head, const EngineAddress& engine, const Client& client);
 
 /// How the body goes to the client.

@@ -105,6 +105,8 @@ Worker::Admission::~Admission() {
 Worker::Watch::Watch(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket)
     : worker_(worker), watched_(worker.watched_.insert(worker.watched_.end(), Watched{std::move(socket)})) {}
 
-Worker::Watch::~Watch() { worker_.watched_.erase(watched_); }
+Worker::Watch::~Watch() {
+  worker_.watched_.erase(watched_);
+}
 
 }  // namespace k3d::proxy

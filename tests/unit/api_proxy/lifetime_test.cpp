@@ -52,21 +52,22 @@ void by_path(EngineConnection& engine) {
 
 /// What a client has said when the proxy ends; each leaves its session at another wait.
 std::vector<std::string> phases() {
-  return {"",
-          "POST /v1/x HT",
-          "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{\"mo",
-          "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1",
-          "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
-          "POST /v1/silent HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{\"model\":\"big\"",
-          "POST /v1/unread HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n[" + std::string(1'000'000, ' '),
-          request("POST", "/v1/silent", "{}"),
-          request("POST", "/v1/silent", "{}") + kPost,
-          request("POST", "/v1/stream", "{}"),
-          request("GET", "/v1/flood"),
-          "GET /v1/stream HTTP/1.0\r\n\r\n",
-          request("GET", "/slots"),
-          "BREW /pot HTTP/1.1\r\n\r\n",
-          kPost};
+  return {
+      "",
+      "POST /v1/x HT",
+      "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{\"mo",
+      "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1",
+      "POST /v1/x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+      "POST /v1/silent HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{\"model\":\"big\"",
+      "POST /v1/unread HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n[" + std::string(1'000'000, ' '),
+      request("POST", "/v1/silent", "{}"),
+      request("POST", "/v1/silent", "{}") + kPost,
+      request("POST", "/v1/stream", "{}"),
+      request("GET", "/v1/flood"),
+      "GET /v1/stream HTTP/1.0\r\n\r\n",
+      request("GET", "/slots"),
+      "BREW /pot HTTP/1.1\r\n\r\n",
+      kPost};
 }
 
 TEST(End, with_connections_in_every_phase) {
@@ -153,7 +154,8 @@ TEST(End, nothing_stays_behind_after_many_requests) {
     EXPECT_NE(leaving.some(), "");
   }
   EXPECT_TRUE(eventually([&rig] { return rig.view().in_flight == 0; }));
-  EXPECT_TRUE(eventually([before] { return descriptors() <= before; })) << before << " were open, now " << descriptors();
+  EXPECT_TRUE(eventually([before] { return descriptors() <= before; }))
+      << before << " were open, now " << descriptors();
 }
 
 }  // namespace
