@@ -70,6 +70,12 @@ TEST(Auth, F95_origins) {
       << "another program of this host";
   EXPECT_EQ(from("localhost:7300", "http://evil.example"), Code::origin_not_allowed);
   EXPECT_EQ(from("localhost:7300", "null"), Code::origin_not_allowed);
+  AuthRules listening = rules();
+  listening.own_addresses = {"100.64.0.9"};
+  EXPECT_EQ(asked("Host: 100.64.0.9:7300\r\n", Scope::open, false, listening), kFine);
+  EXPECT_EQ(asked("Host: 100.64.0.9:7300\r\nOrigin: http://100.64.0.9\r\n", Scope::open, false, listening),
+            Code::origin_not_allowed)
+      << "what serves port 80 there is another program";
   EXPECT_EQ(from("localhost:7300", "http://localhost:7300.evil.example"), Code::origin_not_allowed);
 }
 
@@ -79,6 +85,7 @@ TEST(Auth, F95_bodies_are_json) {
   };
   EXPECT_TRUE(type("Content-Type: application/json\r\n"));
   EXPECT_TRUE(type("Content-Type: Application/JSON; charset=utf-8\r\n"));
+  EXPECT_TRUE(type("Content-Type: application/json ;charset=utf-8\r\n"));
   for (const char* line : {"", "Content-Type: text/plain\r\n", "Content-Type: application/json2\r\n",
                            "Content-Type: application/x-www-form-urlencoded\r\n", "Content-Type: text/json\r\n"}) {
     EXPECT_FALSE(type(line)) << line;

@@ -54,9 +54,21 @@ TEST_F(Listener, a_stale_socket_file_is_replaced_and_a_live_one_is_not) {
   const auto second = on("unix:" + path());
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().code, Code::conflict);
+  EXPECT_NE(second.error().message.find("process " + std::to_string(::getpid())), std::string::npos)
+      << second.error().text();
   ::close(open_.back());
   open_.pop_back();
   EXPECT_TRUE(on("unix:" + path()).has_value()) << "nobody answers on it any more";
+}
+
+TEST_F(Listener, the_folder_lets_the_group_through_whatever_the_umask) {
+  const mode_t before = ::umask(0077);
+  const auto listening = on("unix:" + (folder_ / "run" / "control.sock").string());
+  ::umask(before);
+  ASSERT_TRUE(listening.has_value()) << listening.error().text();
+  struct stat st{};
+  ASSERT_EQ(::stat((folder_ / "run").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777U, 0755U);
 }
 
 TEST_F(Listener, a_file_that_is_no_socket_is_left_alone) {

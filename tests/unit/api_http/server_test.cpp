@@ -1,19 +1,9 @@
 // The server over real sockets: what raw clients get, and what the handlers saw.
-#include "api/http/server.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <stdexcept>
-#include <thread>
-
-#include "daemon/base/async/sleep.hpp"
-#include "tests/unit/api_http/raw_client.hpp"
+#include "tests/unit/api_http/server_rig.hpp"
 
 namespace k3d::api {
 namespace {
@@ -22,91 +12,6 @@ using test::End;
 using test::RawClient;
 using test::Reply;
 using test::request;
-
-class ServerTest : public testing::Test {
- protected:
-  ServerTest() : router_(routes()) { start({}); }
-  ~ServerTest() override { stop(); }
-
-  void start(ServerOptions options) {
-    stop();
-    options.failure_delay = milliseconds(20);
-    loop_ = std::make_unique<asio::io_context>(1);
-    AuthRules rules;
-    rules.full_token = Secret("full-token");
-    server_ = std::make_unique<Server>(loop_->get_executor(), options, router_, std::move(rules));
-    socket_ = "/tmp/k3d-server-" + std::to_string(::getpid()) + ".sock";
-    if (!server_->listen("unix:" + socket_, {}, {})) throw std::runtime_error("no socket");
-    for (port_ = 20'000; !server_->listen("127.0.0.1:" + std::to_string(port_), {}, {}); ++port_) {
-    }
-    thread_ = std::thread([this] { loop_->run(); });
-  }
-
-  void stop(seconds limit = seconds(0)) {
-    if (!server_) return;
-    asio::co_spawn(*loop_, server_->stop(limit), asio::use_future).get();
-    thread_.join();
-    server_.reset();
-    loop_.reset();
-  }
-
-  [[nodiscard]] RawClient local() const { return RawClient::local(socket_); }
-  [[nodiscard]] RawClient tcp() const { return RawClient::tcp(port_); }
-  Reply ask(const std::string& bytes) {
-    RawClient client = local();
-    client.send(bytes);
-    return client.reply(bytes.starts_with("HEAD"));
-  }
-
-  std::vector<Route> routes() {
-    return {
-        {"GET", "/livez", "live", Scope::open, [this](Exchange& e) { return say(e, "alive"); }},
-        {"GET", "/things/{name}", "get_thing", Scope::read,
-         [this](Exchange& e) { return say(e, e.parameters().at("name")); }},
-        {"POST", "/things", "make_thing", Scope::write, [this](Exchange& e) { return say(e, e.body()); }},
-        {"GET", "/broken", "broken", Scope::read, [](Exchange&) -> Task<void> { throw std::runtime_error("a bug"); }},
-        {"GET", "/silent", "silent", Scope::read, [](Exchange&) -> Task<void> { co_return; }},
-        {"GET", "/stream", "stream", Scope::read, [this](Exchange& e) { return stream(e); }},
-        {"GET", "/wait", "wait", Scope::read, [this](Exchange& e) { return wait(e); }},
-    };
-  }
-
-  Task<void> say(Exchange& exchange, std::string text) {
-    ++served_;
-    peer_ = exchange.peer();
-    Response response;
-    response.content_type = "text/plain";
-    response.body = std::move(text);
-    co_await exchange.reply(std::move(response));
-  }
-
-  Task<void> stream(Exchange& exchange) {
-    if (!co_await exchange.begin_stream("text/event-stream")) co_return;
-    for (int i = 0; i < 3; ++i) {
-      std::string piece = "data: " + std::to_string(i) + "\n\n";
-      if (!co_await exchange.write(std::move(piece))) co_return;
-    }
-  }
-
-  Task<void> wait(Exchange& exchange) {
-    ++waiting_;
-    // Counted down however it ends: cancelled is an exception here.
-    const auto leave = [this](void*) { --waiting_; };
-    const std::unique_ptr<void, decltype(leave)> guard(this, leave);
-    co_await sleep_for(seconds(60));
-    co_await say(exchange, "waited");
-  }
-
-  Router router_;
-  std::unique_ptr<asio::io_context> loop_;
-  std::unique_ptr<Server> server_;
-  std::thread thread_;
-  std::string socket_;
-  std::uint16_t port_ = 0;
-  std::atomic<int> served_{0};
-  std::atomic<int> waiting_{0};
-  Peer peer_;
-};
 
 TEST_F(ServerTest, answers_on_the_unix_socket_without_a_token) {
   const Reply reply = ask(request("GET", "/things/my%20one", {}, "Host2: x\r\n"));
