@@ -170,11 +170,23 @@ TEST_F(Activate, image_without_shell_has_its_log_collected) {
   EXPECT_TRUE(until([this] { return supervisor_->log_tail(1, 10).size() == 2; }));
   EXPECT_EQ(supervisor_->log_tail(1, 10), (std::vector<std::string>{"first", "second"}));
   EXPECT_TRUE(containers_.find(name(1))->spec.entrypoint.empty()) << "the image's own";
-  // The last words come after the end; they name what happened.
+}
+
+TEST_F(Activate, last_words_that_come_through_docker_after_the_end_still_name_it) {
+  image().has_shell = false;
+  engines_.then = Health::loading;
+  const OperationId id = activate("a");
+  ASSERT_TRUE(until(Phase::loading));
+  containers_.hanging = {"logs"};
+  containers_.end(name(1), 127);
+  pass(milliseconds(100));
+  EXPECT_FALSE(operation(id).ended());
+  containers_.hanging.clear();
   containers_.print(name(1), "llama-server: error while loading shared libraries: libcuda.so.1");
   containers_.end(name(1), 127);
-  ASSERT_TRUE(until(Phase::failed));
-  EXPECT_EQ(supervisor_->log_tail(1, 10).size(), 3U);
+  ASSERT_TRUE(until_ended(id));
+  EXPECT_EQ(operation(id).error->code, "gpu_unavailable") << "exit 127 alone would be image_error";
+  EXPECT_NE(operation(id).error->detail.find("libcuda.so.1"), std::string::npos) << operation(id).error->detail;
 }
 
 TEST_F(Activate, image_without_unix_sockets_gets_a_port_and_a_key) {
