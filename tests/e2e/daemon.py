@@ -215,8 +215,12 @@ class Daemon:
 
     def clean(self):
         self.kill()
-        for container in self.containers(running=False):
-            self.docker("rm", "-f", container)
+        left = self.containers(running=False)
+        for container in left:
+            # k3d may have asked for its removal just before it ended: then Docker is at it already.
+            subprocess.run(["docker", *(["-H", self.docker_host] if self.docker_host else []), "rm", "-f", container],
+                           capture_output=True, check=False)
+        wait_for(lambda: not self.containers(running=False), 20, "the removal of this test's containers")
 
 
 def merge(base: dict, changes: dict) -> dict:
