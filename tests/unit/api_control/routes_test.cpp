@@ -8,6 +8,7 @@
 #include "api/contract/openapi.hpp"
 #include "api/control/control.hpp"
 #include "daemon/base/json.hpp"
+#include "docker_driver/docker.hpp"
 
 namespace k3d::api {
 namespace {
@@ -28,9 +29,11 @@ std::set<std::string> described() {
 }
 
 TEST(Routes, are_those_of_the_description_and_no_others) {
-  // The handlers are never called: the references behind the dependencies are not touched.
-  alignas(std::max_align_t) static unsigned char nothing[1];
-  ControlDependencies deps{*reinterpret_cast<lifecycle::Supervisor*>(nothing), *reinterpret_cast<Containers*>(nothing), {}};
+  // The handlers are never called: storage of the right size stands for what is behind the references.
+  alignas(lifecycle::Supervisor) static unsigned char supervisor[sizeof(lifecycle::Supervisor)];
+  asio::io_context loop(1);
+  const auto containers = docker::connect(loop.get_executor(), DockerSettings{});
+  ControlDependencies deps{*reinterpret_cast<lifecycle::Supervisor*>(supervisor), *containers, {}};
   std::set<std::string> served;
   for (const Route& route : control_routes(deps)) {
     served.insert(std::string(route.method) + " " + std::string(route.pattern) + " " + std::string(route.operation_id) +
