@@ -81,9 +81,11 @@ case $mode in
   soak) install && build dev k3d k3ctl && engine && K3D_SOAK=1 e2e "$@" ;;
   asan | tsan) install && build "$mode" && engine && ctests "$mode" ;;
   fuzz)
-    install && build fuzz
-    for target in build/fuzz/tests/fuzz/*_fuzz; do
-      name=$(basename "$target" _fuzz)
+    targets=()
+    for source in tests/fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" .cpp)"); done
+    install && build fuzz "${targets[@]}"
+    for name in "${targets[@]%_fuzz}"; do
+      target=build/fuzz/tests/fuzz/${name}_fuzz
       say "fuzz $name"
       corpus=$(mktemp -d)
       "$target" -max_total_time="${K3D_FUZZ_SECONDS:-60}" -rss_limit_mb=1024 -max_len=65536 "$corpus" "tests/fuzz/corpus/$name"
