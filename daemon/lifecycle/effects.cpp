@@ -127,12 +127,12 @@ Task<void> Effects::stop(Engine engine) {
   // llama-server hangs in its shutdown as long as any client is connected, waiting ones too: cut them first.
   co_await owner_.ports_.traffic.cut(owner_.generation_);
   const Status stopped = co_await stop_container(engine.container);
-  retire(std::move(watching_));
-  if (!stopped) {
+  if (!stopped) {  // it is watched on: its end may still come
     post(event::StopFailed{engine.launch.attempt,
                            failure_of(stopped.error(), engine.launch.profile, engine.launch.attempt)});
     co_return;
   }
+  retire(std::move(watching_));
   co_await discard(engine);
   post(event::EngineStopped{engine.launch.attempt});
 }

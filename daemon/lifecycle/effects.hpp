@@ -26,6 +26,8 @@ class Effects {
   Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt);
   /// Finds the containers of this instance as soon as Docker answers: adopts the one that runs, removes the rest.
   Task<void> reconcile();
+  /// Docker's error while it keeps what runs from being known.
+  [[nodiscard]] const std::optional<Error>& what_runs_is_unknown() const { return unreconciled_; }
   /// Keeps the conditions about Docker true from now on.
   void watch_docker();
   void cancel();

@@ -60,7 +60,16 @@ struct Transition {
   }
 
   Step operator()(const Stopped&, const event::Activate& e) const { return prepare(e.target, std::nullopt, {}); }
-  Step operator()(const Failed&, const event::Activate& e) const { return prepare(e.target, std::nullopt, {}); }
+  Step operator()(const Failed& s, const event::Activate& e) const {
+    if (!s.left) return prepare(e.target, std::nullopt, {});
+    return stop_first(*s.left, e.target);
+  }
+  Step stop_first(const Engine& engine, const Target& next) const {
+    Step out{Stopping{next, std::nullopt, std::nullopt, engine}, {}, {}};
+    at(out, next.operation, "stop");
+    out.effects.emplace_back(effect::Stop{engine});
+    return out;
+  }
   Step operator()(const Ready& s, const event::Activate& e) const {
     if (s.engine.launch.profile == e.target.profile && !e.target.restart) {
       Step out{s, {}, {}};
@@ -90,10 +99,8 @@ struct Transition {
       return keep_serving(s.serving, s.target, e.target);
     }
     // Admission is closed already; the engine goes, the newer target comes after it.
-    Step out{Stopping{e.target, std::nullopt, std::nullopt, s.serving}, {}, {}};
+    Step out = stop_first(s.serving, e.target);
     end(out, s.target.operation, OperationState::cancelled, kSuperseded);
-    at(out, e.target.operation, "stop");
-    out.effects.emplace_back(effect::Stop{s.serving});
     return out;
   }
   Step operator()(const Stopping& s, const event::Activate& e) const {
@@ -116,10 +123,8 @@ struct Transition {
     if (facts.roll_back && next.fall_back_to.empty() && old.fall_back_to != next.profile) {
       next.fall_back_to = old.fall_back_to;
     }
-    Step out{Stopping{next, std::nullopt, std::nullopt, engine}, {}, {}};
+    Step out = stop_first(engine, next);
     end(out, old.operation, OperationState::cancelled, kSuperseded);
-    at(out, next.operation, "stop");
-    out.effects.emplace_back(effect::Stop{engine});
     return out;
   }
 
@@ -142,7 +147,12 @@ struct Transition {
     return out;
   }
   Step operator()(const Stopped&, const event::Deactivate& e) const { return down_now(e); }
-  Step operator()(const Failed&, const event::Deactivate& e) const { return down_now(e); }
+  Step operator()(const Failed& s, const event::Deactivate& e) const {
+    if (!s.left) return down_now(e);
+    Step out = stop_first(*s.left, nothing(e));
+    out.effects.emplace_back(effect::Persist{});
+    return out;
+  }
   Step operator()(const Ready& s, const event::Deactivate& e) const {
     Step out = drain(s.engine, nothing(e), std::nullopt);
     out.effects.emplace_back(effect::Persist{});
@@ -178,11 +188,9 @@ struct Transition {
     return out;
   }
   Step stop_for(const Engine& engine, const Target& old, const event::Deactivate& e) const {
-    Step out{Stopping{nothing(e), std::nullopt, std::nullopt, engine}, {}, {}};
+    Step out = stop_first(engine, nothing(e));
     end(out, old.operation, OperationState::cancelled, kSuperseded);
-    at(out, e.operation, "stop");
     out.effects.emplace_back(effect::Persist{});
-    out.effects.emplace_back(effect::Stop{engine});
     return out;
   }
   Step operator()(const Loading& s, const event::Deactivate& e) const { return stop_for(s.engine, s.target, e); }
@@ -273,7 +281,7 @@ struct Transition {
   }
   Step operator()(const Stopping& s, const event::StopFailed& e) const {
     if (s.engine.launch.attempt != e.attempt) return ignore(whole, "another engine's end");
-    Step out{Failed{s.engine.launch.profile, e.failure}, {}, {}};
+    Step out{Failed{s.engine.launch.profile, e.failure, s.engine}, {}, {}};
     end(out, s.target.operation, OperationState::failed, error_of(e.failure));
     return out;
   }
@@ -357,6 +365,10 @@ struct Transition {
     out.effects.insert(out.effects.begin(), effect::Discard{s.serving});
     return out;
   }
+  Step operator()(const Failed& s, const event::Exited& e) const {
+    if (!s.left || s.left->launch.attempt != e.attempt) return ignore(whole, "another attempt");
+    return {Failed{s.profile, e.failure}, {effect::Discard{*s.left}}, {}};
+  }
   // Stop answers by itself, also for an engine that ended first.
   Step operator()(const Stopping&, const event::Exited&) const { return ignore(whole, "it is being stopped"); }
 
@@ -424,7 +436,7 @@ std::string active_profile(const InstanceState& state) {
 const Engine* running_engine(const InstanceState& state) {
   struct {
     const Engine* operator()(const Stopped&) const { return nullptr; }
-    const Engine* operator()(const Failed&) const { return nullptr; }
+    const Engine* operator()(const Failed& s) const { return s.left ? &*s.left : nullptr; }
     const Engine* operator()(const Starting&) const { return nullptr; }
     const Engine* operator()(const Preparing& s) const { return s.serving ? &*s.serving : nullptr; }
     const Engine* operator()(const Draining& s) const { return &s.serving; }

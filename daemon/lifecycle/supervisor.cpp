@@ -42,7 +42,8 @@ EngineView view_of(const Engine& engine) {
 
 /// Nothing runs, and nothing is being started that would.
 bool at_rest(const InstanceState& state) {
-  return std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state);
+  const bool settled = std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state);
+  return settled && running_engine(state) == nullptr;
 }
 
 /// Whether requests are sent to the engine that runs: not while it is drained, stopped or started.
@@ -138,6 +139,8 @@ Result<Asked> Supervisor::deactivate(DeactivateAsk ask) {
   if (finishing_) return fail(Code::shutting_down, "k3d is stopping");
   const Operation* running = registry_.find(operation_of(state_));
   if (running != nullptr && running->kind == OperationKind::deactivate && !ask.force) return Asked{*running, false};
+  // Saying "stopped" before it is known what runs would leave running what is found later.
+  if (const auto unknown = effects_->what_runs_is_unknown()) return fail(*unknown);
   const bool nothing = std::holds_alternative<state::Stopped>(state_);
   const Operation made =
       registry_.create(OperationKind::deactivate, active_profile(state_), ask.reason, ask.asked_by, system_clock::now());

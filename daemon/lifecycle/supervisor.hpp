@@ -67,6 +67,7 @@ class Supervisor {
 
   /// Errors: unknown_profile; shutting_down.
   Result<Asked> activate(ActivateAsk ask);
+  /// Errors: shutting_down; Docker's, before it first answered.
   Result<Asked> deactivate(DeactivateAsk ask);
   /// Errors: not_found; conflict if it has ended.
   Result<Operation> cancel(const OperationId& id);

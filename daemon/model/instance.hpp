@@ -76,6 +76,7 @@ struct Ready {
 struct Failed {
   std::string profile;
   Failure failure;
+  std::optional<Engine> left = std::nullopt;  ///< an engine that could not be stopped: it goes before anything starts
 };
 }  // namespace state
 

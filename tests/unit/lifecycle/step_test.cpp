@@ -156,6 +156,26 @@ TEST(Step, superseded_while_its_container_is_created_stops_it_as_soon_as_it_is_t
   EXPECT_EQ(phase_of(run.state), Phase::stopped);
 }
 
+TEST(Step, an_engine_that_could_not_be_stopped_goes_before_anything_else_starts) {
+  const Play stuck{state::Failed{"a", failure("docker_unresponsive"), engine_of("a", 1)}, {}, {}};
+  ASSERT_NE(running_engine(stuck.state), nullptr);
+  Play down = stuck;
+  down.then(event::Deactivate{OperationId("op"), false});
+  EXPECT_EQ(all<effect::Stop>(down.last).size(), 1U);
+  EXPECT_TRUE(all<effect::OperationEnd>(down.last).empty()) << "it has not happened yet";
+  down.then(event::EngineStopped{1});
+  EXPECT_EQ(phase_of(down.state), Phase::stopped);
+  Play up = stuck;
+  up.then(event::Activate{target_of("b", "op")});
+  EXPECT_TRUE(all<effect::Prepare>(up.last).empty());
+  up.then(event::EngineStopped{1});
+  EXPECT_EQ(all<effect::Prepare>(up.last).at(0).target.profile, "b");
+  Play gone = stuck;
+  gone.then(event::Exited{1, failure("killed")});
+  EXPECT_EQ(all<effect::Discard>(gone.last).size(), 1U);
+  EXPECT_EQ(running_engine(gone.state), nullptr);
+}
+
 TEST(Step, events_of_an_earlier_attempt_change_nothing) {
   const Play loading{state::Loading{target_of("a", "op"), engine_of("a", 2)}, {}, {}};
   for (const Event& stale : std::vector<Event>{event::HealthOk{1}, event::Exited{1, {}}, event::GaveUp{1, {}},
@@ -206,8 +226,11 @@ class World {
   }
   void operator()(const effect::Drain& e) { pending_.push_back(event::Drained{e.engine.launch.attempt}); }
   void operator()(const effect::Stop& e) {
-    stopping_.insert(e.engine.launch.attempt);
-    pending_.push_back(event::EngineStopped{e.engine.launch.attempt});
+    if (chance(6)) {
+      pending_.push_back(event::StopFailed{e.engine.launch.attempt, failure("docker_unresponsive")});
+    } else {
+      pending_.push_back(event::EngineStopped{e.engine.launch.attempt});
+    }
   }
   void operator()(const effect::Start& e) {
     if (chance(4)) {
@@ -248,7 +271,7 @@ class World {
  private:
   std::mt19937 random_;
   std::vector<Event> pending_;
-  std::set<std::uint64_t> running_, stopping_;
+  std::set<std::uint64_t> running_;
   std::uint64_t attempts_ = 0;
   std::size_t most_ = 0;
 };
