@@ -81,10 +81,6 @@ Json failure_object(const Failure& failure) {
   return out;
 }
 
-std::string failure_json(const Failure& failure) {
-  return dump_json(failure_object(failure));
-}
-
 Json condition_object(const Condition& condition) {
   Json out = Json::object();
   out["code"] = condition.code;

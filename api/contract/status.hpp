@@ -15,7 +15,6 @@ using Json = nlohmann::ordered_json;
 std::string status_json(const Snapshot& snapshot);
 
 Json failure_object(const Failure& failure);
-std::string failure_json(const Failure& failure);
 
 Json condition_object(const Condition& condition);
 

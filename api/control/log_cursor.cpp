@@ -37,6 +37,23 @@ std::uint64_t first_data(const std::filesystem::path& file) {
   return data < 0 ? 0 : static_cast<std::uint64_t>(data);
 }
 
+/// Where the last `lines` lines of the bytes from `floor` to `end` begin; read backwards, a piece at a time.
+std::uint64_t begin_of_last(const std::filesystem::path& file, std::uint64_t floor, std::uint64_t end,
+                            std::size_t lines) {
+  if (lines == 0) return end;
+  std::size_t seen = 0;
+  for (std::uint64_t place = end; place > floor;) {
+    const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(kReadBytes, place - floor));
+    place -= size;
+    const std::string bytes = read_at(file, place, size);
+    for (std::size_t i = bytes.size(); i-- > 0;) {
+      const bool between_lines = bytes[i] == '\n' && place + i + 1 != end;
+      if (between_lines && ++seen == lines) return place + i + 1;
+    }
+  }
+  return floor;
+}
+
 }  // namespace
 
 LogCursor::LogCursor(std::filesystem::path file, bool at_end)
@@ -47,18 +64,9 @@ LogCursor::LogCursor(std::filesystem::path file, bool at_end)
 LogCursor LogCursor::last(std::filesystem::path file, std::size_t lines) {
   LogCursor cursor(std::move(file), true);
   const std::uint64_t end = cursor.offset_;
-  const std::uint64_t begin = std::max(first_data(cursor.file_), end > kTailWindow ? end - kTailWindow : 0);
-  const std::string window = read_at(cursor.file_, begin, static_cast<std::size_t>(end - begin));
-  std::size_t place = window.size();
-  if (place > 0 && window[place - 1] == '\n') --place;
-  while (lines > 0 && place != std::string::npos && place > 0) {
-    const std::size_t newline = window.rfind('\n', place - 1);
-    --lines;
-    place = newline;
-    if (newline == std::string::npos) break;
-  }
-  cursor.offset_ = place == std::string::npos ? begin : lines == 0 && place < window.size() ? begin + place + 1 : begin;
-  if (window.empty()) cursor.offset_ = end;
+  const std::uint64_t floor = std::max(first_data(cursor.file_), end > kTailWindow ? end - kTailWindow : 0);
+  cursor.offset_ = begin_of_last(cursor.file_, floor, end, lines);
+  cursor.skipping_ = floor > 0 && cursor.offset_ == floor;  // the line there is cut
   return cursor;
 }
 

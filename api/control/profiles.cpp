@@ -6,10 +6,13 @@
 #include "api/contract/values.hpp"
 #include "api/control/control.hpp"
 #include "api/http/problem.hpp"
+#include "daemon/base/async/sleep.hpp"
 #include "daemon/base/json.hpp"
 
 namespace k3d::api {
 namespace {
+
+constexpr milliseconds kImageLimit{300};
 
 Error unknown_profile(const Settings& settings, const std::string& name) {
   std::string names;
@@ -18,9 +21,11 @@ Error unknown_profile(const Settings& settings, const std::string& name) {
           names.empty() ? "no profile is configured" : "the profiles are: " + names, {}};
 }
 
+/// Docker is asked for a moment only: what it doesn't say is unknown.
 Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile) {
   ProfileFacts facts;
-  const auto image = co_await deps.containers.image(image_tag(settings, profile));
+  auto asked = deps.containers.image(image_tag(settings, profile));
+  const auto image = co_await with_deadline<ImageInfo>(std::move(asked), kImageLimit, "the image");
   if (image) facts.image_present = true;
   if (!image && (image.error().code == Code::image_missing || image.error().code == Code::not_found)) {
     facts.image_present = false;
@@ -31,8 +36,11 @@ Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings,
 Task<void> list_profiles(ControlDependencies& deps, Exchange& exchange) {
   const SnapshotPtr snapshot = deps.supervisor.snapshot();
   Json items = Json::array();
+  bool docker_answers = true;
   for (const Profile& profile : snapshot->settings->profiles) {
-    const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, profile);
+    ProfileFacts facts;
+    if (docker_answers) facts = co_await facts_of(deps, *snapshot->settings, profile);
+    docker_answers = docker_answers && facts.image_present.has_value();
     items.push_back(profile_object(*snapshot, profile, facts));
   }
   co_await exchange.reply(json_response(200, list_json(items, std::nullopt)));

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "daemon/base/files.hpp"
+#include "daemon/base/host_port.hpp"
 
 namespace k3d::api {
 namespace {
@@ -44,13 +44,9 @@ Result<Address> unix_address(const std::string& path) {
 }
 
 Result<Address> tcp_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
-  std::uint16_t port = 0;
-  const char* begin = text.data() + (colon == std::string::npos ? text.size() : colon + 1);
-  const auto [end, ec] = std::from_chars(begin, text.data() + text.size(), port);
+  const Result<HostPort> parsed = parse_host_port(text);
+  if (!parsed) return fail(parsed.error());
+  const auto& [host, port] = *parsed;
   Address address;
   sockaddr_in in{};
   sockaddr_in6 in6{};
@@ -58,11 +54,10 @@ Result<Address> tcp_address(const std::string& text) {
   in.sin_port = htons(port);
   in6.sin6_family = AF_INET6;
   in6.sin6_port = htons(port);
-  const bool number = ec == std::errc() && end == text.data() + text.size();
-  if (number && ::inet_pton(AF_INET, host.c_str(), &in.sin_addr) == 1) {
+  if (::inet_pton(AF_INET, host.c_str(), &in.sin_addr) == 1) {
     std::memcpy(&address.storage, &in, sizeof in);
     address.length = sizeof in;
-  } else if (number && ::inet_pton(AF_INET6, host.c_str(), &in6.sin6_addr) == 1) {
+  } else if (::inet_pton(AF_INET6, host.c_str(), &in6.sin6_addr) == 1) {
     std::memcpy(&address.storage, &in6, sizeof in6);
     address.length = sizeof in6;
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "api/contract/profile.hpp"
 #include "daemon/base/json.hpp"
@@ -117,19 +118,22 @@ std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std:
 
 Answer models_answer(const Snapshot& snapshot) {
   Json data = Json::array();
-  if (snapshot.settings) {
-    for (const Profile& profile : snapshot.settings->profiles) {
-      const std::string state(api::to_string(api::profile_state(snapshot, profile.name)));
-      std::vector<std::string> names{profile.name};
-      names.insert(names.end(), profile.aliases.begin(), profile.aliases.end());
-      for (const std::string& name : names) {
-        data.push_back({{"id", name},
-                        {"object", "model"},
-                        {"created", 0},
-                        {"owned_by", "k3d"},
-                        {"profile", profile.name},
-                        {"state", state}});
-      }
+  std::set<std::string> told;
+  const std::vector<Profile> none;
+  const Profile* active = snapshot.settings ? snapshot.settings->find_profile(snapshot.active_profile) : nullptr;
+  for (const Profile& profile : snapshot.settings ? snapshot.settings->profiles : none) {
+    std::vector<std::string> names{profile.name};
+    names.insert(names.end(), profile.aliases.begin(), profile.aliases.end());
+    for (const std::string& name : names) {
+      if (!told.insert(name).second) continue;
+      // An alias that profiles share is whoever's that runs.
+      const Profile& owner = active != nullptr && name != profile.name && answers_to(*active, name) ? *active : profile;
+      data.push_back({{"id", name},
+                      {"object", "model"},
+                      {"created", 0},
+                      {"owned_by", "k3d"},
+                      {"profile", owner.name},
+                      {"state", std::string(api::to_string(api::profile_state(snapshot, owner.name)))}});
     }
   }
   return {200, {}, dump_json(Json{{"object", "list"}, {"data", data}})};

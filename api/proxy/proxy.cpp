@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
-#include <charconv>
 #include <cstring>
 #include <thread>
 
 #include "daemon/base/async/sleep.hpp"
+#include "daemon/base/host_port.hpp"
 #include "daemon/base/log.hpp"
 
 namespace k3d::proxy {
@@ -34,20 +34,15 @@ std::string text_of(const tcp::endpoint& endpoint) {
 }
 
 Result<tcp::endpoint> parse_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
-  std::uint16_t port = 0;
-  const char* begin = text.data() + (colon == std::string::npos ? text.size() : colon + 1);
-  const auto [end, ec] = std::from_chars(begin, text.data() + text.size(), port);
+  const Result<HostPort> parsed = parse_host_port(text);
+  if (!parsed) return fail(parsed.error());
   boost::system::error_code bad;
-  const auto address = asio::ip::make_address(host, bad);
-  if (bad || ec != std::errc() || end != text.data() + text.size()) {
+  const auto address = asio::ip::make_address(parsed->host, bad);
+  if (bad) {
     return fail(Code::config_invalid, "\"" + text + "\" is not an address of this host",
                 "write ADDRESS:PORT or auto:PORT");
   }
-  return tcp::endpoint(address, port);
+  return tcp::endpoint(address, parsed->port);
 }
 
 /// The addresses of every interface named tailscale*.

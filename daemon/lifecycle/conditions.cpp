@@ -23,6 +23,8 @@ bool Conditions::set(Condition condition) {
   return true;
 }
 
+bool Conditions::has(const std::string& code) const { return find_code(list_, code) != list_.end(); }
+
 bool Conditions::clear(const std::string& code) {
   const auto found = find_code(list_, code);
   if (found == list_.end()) return false;

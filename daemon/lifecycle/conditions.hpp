@@ -13,6 +13,7 @@ class Conditions {
   /// True if that changed anything; `since` stays that of the first time.
   bool set(Condition condition);
   bool clear(const std::string& code);
+  [[nodiscard]] bool has(const std::string& code) const;
   [[nodiscard]] const std::vector<Condition>& list() const { return list_; }
 
  private:

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
+#include "daemon/lifecycle/step.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 
 namespace k3d::lifecycle {
@@ -30,7 +32,7 @@ constexpr milliseconds kFirstRetry{1000}, kLastRetry{30'000}, kDockerInterval{50
 
 Effects::Effects(Supervisor& owner)
     : owner_(owner),
-      planner_(owner.ports_.containers, owner.ports_.host, owner.ports_.journal, owner.settings_),
+      planner_(owner.ports_.containers, owner.ports_.host, owner.ports_.journal, owner.settings_, files_),
       tasks_(owner.loop_) {}
 
 Effects::~Effects() = default;
@@ -180,39 +182,52 @@ Task<void> Effects::start(Launch launch) {
 }
 
 Task<Result<Engine>> Effects::create_and_start(Launch launch) {
-  if (Status ready = prepare_folder(launch.folder, launch.address.api_key); !ready) co_return fail(ready.error());
-  prune_folders(owner_.settings_->state, kKeptAttempts, launch.attempt);
+  if (Status ready = co_await prepare_files(launch); !ready) co_return fail(ready.error());
+  log::redact(launch.address.api_key);
   if (launch.address.unix_path.empty() && owner_.ports_.host.port_taken(launch.address.port)) {
     co_return fail(Code::start_refused, "port " + std::to_string(launch.address.port) + " is in use already",
                    "activate again: another port is taken");
   }
   if (Status clear = co_await clear_the_way(launch.container.name); !clear) co_return fail(clear.error());
-  Containers& containers = owner_.ports_.containers;
-  Result<ContainerId> id = co_await containers.create(launch.container);
-  if (!id) co_return fail(id.error());
-  Status started = co_await containers.start(*id);
-  if (!started && launch.container.memlock_unlimited && containers.is_memlock_refusal(started.error())) {
+  Result<ContainerId> id = co_await create_and_run(launch.container);
+  if (!id && launch.container.memlock_unlimited && owner_.ports_.containers.is_memlock_refusal(id.error())) {
     owner_.set_condition(memlock_limited());
-    if (Status removed = co_await containers.remove(*id); !removed) co_return fail(removed.error());
     launch.container.memlock_unlimited = false;
-    id = co_await containers.create(launch.container);
-    if (!id) co_return fail(id.error());
-    started = co_await containers.start(*id);
-  } else if (started) {
+    id = co_await create_and_run(launch.container);
+  } else if (id) {
     owner_.clear_condition("memlock_limited");
   }
-  if (!started) {
-    const Status removed = co_await containers.remove(*id);
-    if (!removed) log::warning("a container stays behind", {{"cause", removed.error().text()}});
-    co_return fail(started.error());
-  }
-  const Result<ContainerInfo> info = co_await containers.inspect(*id);
+  if (!id) co_return fail(id.error());
+  const Result<ContainerInfo> info = co_await owner_.ports_.containers.inspect(*id);
   Engine engine;
   engine.container = *id;
   engine.launch = std::move(launch);
   engine.pid = info ? info->pid : 0;
   engine.started_at = info && info->started_at ? *info->started_at : system_clock::now();
   co_return engine;
+}
+
+/// Syncing and removing may wait for the disk: not on the loop.
+Task<Status> Effects::prepare_files(Launch launch) {
+  auto work = [state = owner_.settings_->state, folder = launch.folder, key = launch.address.api_key,
+               attempt = launch.attempt] {
+    const Status ready = prepare_folder(folder, key);
+    if (ready) prune_folders(state, kKeptAttempts, attempt);
+    return ready;
+  };
+  co_return co_await offload(files_, std::move(work));
+}
+
+/// A container that runs, or none.
+Task<Result<ContainerId>> Effects::create_and_run(LaunchSpec spec) {
+  Containers& containers = owner_.ports_.containers;
+  const Result<ContainerId> id = co_await containers.create(std::move(spec));
+  if (!id) co_return fail(id.error());
+  const Status started = co_await containers.start(*id);
+  if (started) co_return *id;
+  const Status removed = co_await containers.remove(*id);
+  if (!removed) log::warning("a container stays behind", {{"cause", removed.error().text()}});
+  co_return fail(started.error());
 }
 
 Task<Status> Effects::clear_the_way(std::string keep) {
@@ -244,13 +259,14 @@ Task<void> Effects::reconcile() {
     found = co_await owner_.ports_.containers.list(label);
   }
   unreconciled_.reset();
-  co_await sort_out(std::move(*found));
+  const std::optional<Launch> adopted = co_await sort_out(std::move(*found));
   const auto helps = co_await owner_.ports_.containers.list("k3d.help=" + owner_.settings_->instance);
   if (helps) {
     for (const ContainerInfo& container : *helps) co_await remove_leftover(container);
   }
   reconciled_ = true;
   reconciling_.notify();
+  if (adopted) co_await look_for_drift(*adopted);
 }
 
 /// Once what ran before is known. Docker's error if it can't be known now.
@@ -262,19 +278,21 @@ Task<Status> Effects::reconciled() {
   co_return Status{};
 }
 
-Task<void> Effects::sort_out(std::vector<ContainerInfo> found) {
+/// The launch of the container that was adopted, if one was.
+Task<std::optional<Launch>> Effects::sort_out(std::vector<ContainerInfo> found) {
   std::sort(found.begin(), found.end(),
             [](const ContainerInfo& a, const ContainerInfo& b) { return a.started_at < b.started_at; });
-  bool adopted = false;
+  std::optional<Launch> adopted;
   for (const ContainerInfo& container : found) {
-    Result<Launch> launch = launch_from_labels(container.labels);
+    const Result<Launch> launch = launch_from_labels(container.labels);
     if (!container.running() || adopted || !launch) {
       co_await remove_leftover(container);
     } else {
-      adopted = true;
-      co_await adopt(container, std::move(*launch));
+      adopted = *launch;
+      adopt(container, *launch);
     }
   }
+  co_return adopted;
 }
 
 Task<void> Effects::remove_leftover(ContainerInfo container) {
@@ -284,7 +302,9 @@ Task<void> Effects::remove_leftover(ContainerInfo container) {
   if (!stopped || !removed) log::warning("a container stays behind", {{"name", container.name}});
 }
 
-Task<void> Effects::adopt(ContainerInfo container, Launch launch) {
+/// At once: requests must flow before anything is compared with what the configuration says now.
+void Effects::adopt(const ContainerInfo& container, Launch launch) {
+  log::redact(launch.address.api_key);
   Engine engine;
   engine.container = container.id;
   engine.launch = std::move(launch);
@@ -293,10 +313,16 @@ Task<void> Effects::adopt(ContainerInfo container, Launch launch) {
   engine.started_at = container.started_at.value_or(system_clock::now());
   engine.adopted = true;
   log::info("adopting a running engine", {{"name", container.name}, {"profile", engine.launch.profile}});
-  const Result<Launch> now = co_await plan(engine.launch.profile, 0);
-  engine.spec_matches = now && now->spec_hash == engine.launch.spec_hash;
-  if (!engine.spec_matches) owner_.set_condition(config_drift(engine.launch.profile));
   post(event::Adopted{std::move(engine)});
+}
+
+/// Whether the adopted engine is what its profile would start now. Docker in trouble says nothing about that.
+Task<void> Effects::look_for_drift(Launch adopted) {
+  const Result<Launch> now = co_await plan(adopted.profile, 0);
+  const bool unknown = !now && (now.error().code == Code::docker_unavailable || now.error().code == Code::docker_unresponsive);
+  const Engine* runs = running_engine(owner_.state_);
+  if (unknown || runs == nullptr || runs->launch.attempt != adopted.attempt) co_return;
+  if (!now || now->spec_hash != adopted.spec_hash) owner_.set_condition(config_drift(adopted.profile));
 }
 
 void Effects::watch_docker() { begin(docker_, docker_health()); }

@@ -43,26 +43,30 @@ class Effects {
   Task<void> start(Launch launch);
   Task<Result<Engine>> create_and_start(Launch launch);
   Task<Status> clear_the_way(std::string keep);
-  Task<Result<ContainerId>> create(LaunchSpec spec);
+  Task<Status> prepare_files(Launch launch);
+  Task<Result<ContainerId>> create_and_run(LaunchSpec spec);
   Task<void> stop(Engine engine);
   Task<Status> stop_container(ContainerId container);
   Task<bool> ends_within(ContainerId container, seconds patience);
   Task<void> discard(Engine engine);
   void watch(Engine engine, bool loading);
   Task<Status> reconciled();
-  Task<void> sort_out(std::vector<ContainerInfo> found);
-  Task<void> adopt(ContainerInfo container, Launch launch);
+  Task<std::optional<Launch>> sort_out(std::vector<ContainerInfo> found);
+  void adopt(const ContainerInfo& container, Launch launch);
+  Task<void> look_for_drift(Launch adopted);
   Task<void> remove_leftover(ContainerInfo container);
   Task<void> await_end(Engine engine);
   Task<void> collect_log(Engine engine);
   Task<void> poll_health(Engine engine);
   Task<void> watch_load(Engine engine);
   Task<void> bound_log_of(Engine engine);
+  Task<int> first_process(ContainerId container);
   Task<void> probe(Engine engine);
   Task<void> docker_health();
   Failure judge(const Engine& engine, const ContainerInfo& ended, Phase phase) const;
 
   Supervisor& owner_;
+  asio::thread_pool files_{1};               ///< file systems may block
   LaunchPlanner planner_;
   bool reconciled_ = false;                  ///< what ran before this daemon is known: only then is anything started
   std::optional<Error> unreconciled_;        ///< why it isn't known yet, as far as Docker said

@@ -46,11 +46,6 @@ Task<std::uint64_t> Journal::next_attempt() {
   co_return newest_attempt_;
 }
 
-Task<Result<std::string>> Journal::load_desired() {
-  auto read = [this] { return store_.load_desired(); };
-  co_return co_await offload(thread_, std::move(read));
-}
-
 Task<Result<std::vector<Operation>>> Journal::load_operations(int limit) {
   auto read = [this, limit] { return store_.load_operations(limit); };
   co_return co_await offload(thread_, std::move(read));

@@ -26,7 +26,6 @@ class Journal {
   Task<std::optional<std::string>> get(std::string key);
   /// Higher than any before, also when the store can't say.
   Task<std::uint64_t> next_attempt();
-  Task<Result<std::string>> load_desired();
   Task<Result<std::vector<Operation>>> load_operations(int limit);
   /// Waits until everything handed over is written.
   Task<void> flush();

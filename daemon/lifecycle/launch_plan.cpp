@@ -40,6 +40,20 @@ std::vector<std::string> engine_groups(const HostFacts& facts, const DockerSetti
   return groups;
 }
 
+engine::CommandInputs command_inputs(const Launch& launch, const Profile& profile, const EngineCapabilities& able,
+                                     const hub::ModelFiles& files, const HostFacts& host, bool vision) {
+  engine::CommandInputs inputs;
+  inputs.profile = profile;
+  inputs.vision = vision;
+  inputs.capabilities = able;
+  inputs.model_path = inside(files.first_shard, files);
+  if (!files.mmproj.empty()) inputs.mmproj_path = inside(files.mmproj, files);
+  inputs.host = host;
+  inputs.address = launch.address;
+  inputs.log_to_file = able.has_shell;
+  return inputs;
+}
+
 Error image_missing(const std::string& tag, const Profile& profile, const Error& error) {
   if (error.code != Code::not_found && error.code != Code::image_missing) return error;
   std::string hint = "pull or build it, or name another image in profile " + profile.name;
@@ -50,19 +64,21 @@ Error image_missing(const std::string& tag, const Profile& profile, const Error&
 }  // namespace
 
 LaunchPlanner::LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal,
-                             std::shared_ptr<const Settings> settings)
-    : containers_(containers), host_(host), journal_(journal), settings_(std::move(settings)) {}
+                             std::shared_ptr<const Settings> settings, asio::thread_pool& files)
+    : containers_(containers), host_(host), journal_(journal), settings_(std::move(settings)), files_(files) {}
 
 Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt) {
-  auto find = [settings = settings_, profile] { return hub::find_model_files(*settings, profile); };
-  const Result<hub::ModelFiles> files = co_await offload(files_, std::move(find));
+  auto look = [settings = settings_, profile, &host = host_] {
+    return std::pair(hub::find_model_files(*settings, profile), host.facts());
+  };
+  const auto [files, host] = co_await offload(files_, std::move(look));
   if (!files) co_return fail(files.error());
   const std::string tag = image_tag(*settings_, profile);
   const Result<ImageInfo> image = co_await containers_.image(tag);
   if (!image) co_return fail(image_missing(tag, profile, image.error()));
   const Result<EngineCapabilities> able = co_await capabilities(*image);
   if (!able) co_return fail(able.error());
-  const auto cdi = co_await devices(profile.gpus);
+  const auto cdi = co_await devices(profile.gpus, host.gpu_uuids);
   if (!cdi) co_return fail(cdi.error());
 
   Launch launch;
@@ -72,55 +88,55 @@ Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt)
   launch.weight_bytes = files->total_bytes;
   launch.folder = attempt_folder(settings_->state, attempt);
   if (able->has_shell) launch.log = launch.folder / "engine.log";
-  if (able->unix_socket) {
-    launch.address.unix_path = (launch.folder / "engine.sock").string();
-  } else {
-    launch.address.port = host_.free_port();
-    launch.address.api_key = random_hex(32);
-    log::redact(launch.address.api_key);
-  }
+  launch.address = address_of(*able, launch.folder);
   launch.spec_hash = spec_hash(profile, image->id, files->identity);
-
-  const HostFacts facts = host_.facts();
-  engine::CommandInputs inputs;
-  inputs.profile = profile;
-  inputs.vision = has_vision(*settings_, profile);
-  inputs.capabilities = *able;
-  inputs.model_path = inside(files->first_shard, *files);
-  if (!files->mmproj.empty()) inputs.mmproj_path = inside(files->mmproj, *files);
-  inputs.host = facts;
-  inputs.address = launch.address;
-  inputs.log_to_file = able->has_shell;
-  Result<std::vector<std::string>> argv = engine::command_line(inputs);
+  const engine::CommandInputs inputs = command_inputs(launch, profile, *able, *files, host, has_vision(*settings_, profile));
+  const auto argv = engine::command_line(inputs);
   if (!argv) co_return fail(argv.error());
   launch.argv = *argv;
+  launch.container = container_of(launch, profile, host);
+  launch.container.mounts.push_back({files->mount_folder, kModels, true});
+  launch.container.mounts.push_back({launch.folder, launch.folder, false});
+  launch.container.cdi_devices = *cdi;
+  if (able->has_shell) engine::wrap_for_log(launch.container, image->entrypoint, launch.log.string());
+  launch.container.labels["k3d.launch"] = launch_label(launch);
+  co_return launch;
+}
 
-  LaunchSpec& spec = launch.container;
-  spec.name = "k3d-" + settings_->instance + "-" + std::to_string(attempt);
-  spec.image = tag;
+/// A unix socket of the attempt; loopback with a key where the image can't.
+EngineAddress LaunchPlanner::address_of(const EngineCapabilities& able, const std::filesystem::path& folder) {
+  EngineAddress address;
+  if (able.unix_socket) {
+    address.unix_path = (folder / "engine.sock").string();
+  } else {
+    address.port = host_.free_port();
+    address.api_key = random_hex(32);
+  }
+  return address;
+}
+
+LaunchSpec LaunchPlanner::container_of(const Launch& launch, const Profile& profile, const HostFacts& host) const {
+  LaunchSpec spec;
+  spec.name = "k3d-" + settings_->instance + "-" + std::to_string(launch.attempt);
+  spec.image = image_tag(*settings_, profile);
   spec.args = launch.argv;
   spec.env = profile.env;
   spec.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   spec.env["CUDA_CACHE_PATH"] = "/tmp";
   if (!launch.address.api_key.empty()) spec.env["LLAMA_API_KEY"] = launch.address.api_key;
-  if (able->has_shell) engine::wrap_for_log(spec, image->entrypoint, launch.log.string());
-  spec.mounts.push_back({files->mount_folder, kModels, true});
-  spec.mounts.push_back({launch.folder, launch.folder, false});
-  spec.cdi_devices = *cdi;
-  spec.user = std::to_string(facts.uid) + ":" + std::to_string(facts.gid);
-  spec.groups = engine_groups(facts, settings_->docker);
+  spec.user = std::to_string(host.uid) + ":" + std::to_string(host.gid);
+  spec.groups = engine_groups(host, settings_->docker);
   spec.labels = {{"k3d.instance", settings_->instance}, {"k3d.profile", profile.name},
-                 {"k3d.attempt", std::to_string(attempt)}, {"k3d.boot_id", facts.boot_id},
+                 {"k3d.attempt", std::to_string(launch.attempt)}, {"k3d.boot_id", host.boot_id},
                  {"k3d.spec", launch.spec_hash}};
-  spec.labels["k3d.launch"] = launch_label(launch);
-  co_return launch;
+  return spec;
 }
 
-Task<Result<std::vector<std::string>>> LaunchPlanner::devices(Gpus gpus) {
+Task<Result<std::vector<std::string>>> LaunchPlanner::devices(Gpus gpus, std::vector<std::string> uuids) {
   if (gpus.choice == GpuChoice::none) co_return std::vector<std::string>();
   const Result<DockerInfo> docker = co_await containers_.info();
   if (!docker) co_return fail(docker.error());
-  co_return cdi_devices(gpus, *docker, host_.facts().gpu_uuids);
+  co_return cdi_devices(gpus, *docker, uuids);
 }
 
 Task<Result<EngineCapabilities>> LaunchPlanner::capabilities(ImageInfo image) {

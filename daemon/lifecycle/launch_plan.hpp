@@ -18,7 +18,9 @@ namespace k3d::lifecycle {
 
 class LaunchPlanner {
  public:
-  LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal, std::shared_ptr<const Settings> settings);
+  /// `files` is where file systems are asked: they may block.
+  LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal, std::shared_ptr<const Settings> settings,
+                asio::thread_pool& files);
 
   /// Errors: files_missing, image_missing, flag_missing, start_refused, and Docker's.
   Task<Result<Launch>> plan(Profile profile, std::uint64_t attempt);
@@ -29,13 +31,15 @@ class LaunchPlanner {
  private:
   Task<Result<EngineCapabilities>> capabilities(ImageInfo image);
   Task<Result<EngineCapabilities>> ask_image(ImageInfo image);
-  Task<Result<std::vector<std::string>>> devices(Gpus gpus);
+  Task<Result<std::vector<std::string>>> devices(Gpus gpus, std::vector<std::string> uuids);
+  EngineAddress address_of(const EngineCapabilities& able, const std::filesystem::path& folder);
+  LaunchSpec container_of(const Launch& launch, const Profile& profile, const HostFacts& host) const;
 
   Containers& containers_;
   HostProbe& host_;
   Journal& journal_;
   std::shared_ptr<const Settings> settings_;
-  asio::thread_pool files_{1};  ///< file systems may block
+  asio::thread_pool& files_;
 };
 
 /// The label k3d.launch: what a later k3d needs to watch and talk to the engine, without secrets; and back.

@@ -4,13 +4,14 @@
 
 namespace k3d::lifecycle {
 
-void LoadMeter::sample(const ProcessIo& io, Bytes log_length, SteadyTime now) {
-  const bool moved = io.read_bytes != io_.read_bytes || io.cpu_ticks != io_.cpu_ticks ||
-                     io.resident_file != io_.resident_file || log_length != log_length_;
+void LoadMeter::sample(const std::optional<ProcessIo>& io, Bytes log_length, SteadyTime now) {
+  const bool moved = !io || io->read_bytes != io_.read_bytes || io->cpu_ticks != io_.cpu_ticks ||
+                     io->resident_file != io_.resident_file || log_length != log_length_;
   if (moved) moved_at_ = now;
-  io_ = io;
   log_length_ = log_length;
-  points_.push_back({now, std::min(io.read_bytes, total_)});
+  if (!io) return;
+  io_ = *io;
+  points_.push_back({now, std::min(io->read_bytes, total_)});
   while (points_.size() > 2 && now - points_.front().at > seconds(30)) points_.pop_front();
 }
 

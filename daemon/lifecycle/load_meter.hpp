@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "daemon/model/snapshot.hpp"
 #include "daemon/ports/host_probe.hpp"
@@ -13,7 +14,8 @@ class LoadMeter {
   LoadMeter(Bytes total, SteadyTime begin) : total_(total), moved_at_(begin) {}
 
   /// What the engine's process has read so far (rchar, with --load-mode none the weights' bytes) and its log's length.
-  void sample(const ProcessIo& io, Bytes log_length, SteadyTime now);
+  /// Without figures of the process nothing counts as standing still.
+  void sample(const std::optional<ProcessIo>& io, Bytes log_length, SteadyTime now);
   /// The rate is that of the last 30 seconds.
   [[nodiscard]] LoadView view() const;
   /// How long neither bytes, nor CPU time, nor the log has moved.

@@ -36,7 +36,6 @@ EngineView view_of(const Engine& engine) {
   view.started_at = engine.started_at;
   view.ready_at = engine.ready_at;
   view.adopted = engine.adopted;
-  view.spec_matches = engine.spec_matches;
   return view;
 }
 
@@ -300,6 +299,7 @@ void Supervisor::publish() {
   next->target_profile = target_profile(state_);
   if (const Engine* engine = running_engine(state_)) {
     next->engine = view_of(*engine);
+    next->engine->spec_matches = !conditions_.has("config_drift");
     if (admitting_) next->route = Route{engine->launch.profile, engine->launch.address};
   }
   next->load = load_;

@@ -21,6 +21,7 @@ constexpr milliseconds kHealthInterval{20};
 constexpr milliseconds kProgressInterval{250};
 constexpr milliseconds kLogInterval{2000};
 constexpr milliseconds kLogPatience{3000};
+constexpr milliseconds kWaitPause{1000};
 constexpr Bytes kLogLimit = 64 * kMiB;
 constexpr std::size_t kEvidenceLines = 200;
 
@@ -44,7 +45,12 @@ void Effects::watch(Engine engine, bool loading) {
 }
 
 Task<void> Effects::await_end(Engine engine) {
-  const Result<ContainerInfo> ended = co_await owner_.ports_.containers.wait(engine.container);
+  Result<ContainerInfo> ended = co_await owner_.ports_.containers.wait(engine.container);
+  // Docker in trouble says nothing about the engine: its end is waited for as long as it runs.
+  while (!ended && ended.error().code != Code::not_found) {
+    if (!co_await sleep_for(kWaitPause)) co_return;
+    ended = co_await owner_.ports_.containers.wait(engine.container);
+  }
   if (ended) {
     // Its last words say why it ended: through Docker they may come after the news of the end.
     const SteadyTime deadline = steady_clock::now() + kLogPatience;
@@ -52,11 +58,11 @@ Task<void> Effects::await_end(Engine engine) {
       co_await logging_.wait(deadline);
     }
     post(event::Exited{engine.launch.attempt, judge(engine, *ended, owner_.phase_)});
-  } else if (ended.error().code == Code::not_found) {
-    Failure failure = failure_of(ended.error(), engine.launch.profile, engine.launch.attempt);
-    failure.code = "removed_externally";
-    failure.title = "Someone removed the engine's container";
-    failure.advice = "activate the profile again";
+  } else {
+    Failure failure = engine::catalogued("removed_externally").value();
+    failure.detail = ended.error().message;
+    failure.profile = engine.launch.profile;
+    failure.attempt = engine.launch.attempt;
     post(event::Exited{engine.launch.attempt, std::move(failure)});
   }
 }
@@ -90,9 +96,11 @@ Task<void> Effects::watch_load(Engine engine) {
   const seconds limit = stall_limit(*owner_.settings_, engine.launch.profile);
   LoadMeter meter(engine.launch.weight_bytes, steady_clock::now());
   while (owner_.phase_ == Phase::loading || owner_.phase_ == Phase::starting) {
-    const int pid = owner_.ports_.host.engine_pid(engine.pid);
+    // Docker may have been silent right after the start, when the process was first asked for.
+    if (engine.pid == 0) engine.pid = co_await first_process(engine.container);
+    const int pid = engine.pid > 0 ? owner_.ports_.host.engine_pid(engine.pid) : 0;
     const auto io = pid > 0 ? owner_.ports_.host.process_io(pid) : std::nullopt;
-    meter.sample(io.value_or(ProcessIo{}), log_length(log), steady_clock::now());
+    meter.sample(io, log_length(log), steady_clock::now());
     owner_.set_load(meter.view());
     if (meter.silent_for(steady_clock::now()) >= limit) {
       post(event::GaveUp{engine.launch.attempt, engine::load_stalled(engine.launch.profile, engine.launch.attempt, limit,
@@ -101,6 +109,12 @@ Task<void> Effects::watch_load(Engine engine) {
     }
     if (!co_await sleep_for(kProgressInterval)) co_return;
   }
+}
+
+/// 0 while Docker doesn't say.
+Task<int> Effects::first_process(ContainerId container) {
+  const Result<ContainerInfo> info = co_await owner_.ports_.containers.inspect(container);
+  co_return info ? info->pid : 0;
 }
 
 Task<void> Effects::probe(Engine engine) {

@@ -31,7 +31,6 @@ struct Engine {
   WallTime started_at{};
   std::optional<WallTime> ready_at;
   bool adopted = false;
-  bool spec_matches = true;
 };
 
 namespace state {

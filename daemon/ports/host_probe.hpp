@@ -18,6 +18,7 @@ struct ProcessIo {
 class HostProbe {
  public:
   virtual ~HostProbe() = default;
+  /// Reads many small files, some slowly: not on a loop. May be called from any thread.
   virtual HostFacts facts() = 0;
   /// The engine below `container_pid` (docker-init's child, or itself if there is none); 0 if it is gone.
   virtual int engine_pid(int container_pid) = 0;

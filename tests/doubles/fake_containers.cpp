@@ -173,6 +173,7 @@ Task<Status> FakeContainers::kill(ContainerId id, std::string signal) {
   const FakeContainer* container = find(id.value);
   if (container == nullptr) co_return no_container(id.value);
   if (!container->info.running()) co_return fail(Code::conflict, "the container does not run");
+  if (unstoppable) co_return Status{};
   if (signal == "SIGKILL" || signal == "KILL") {
     end(id.value, 137);
   } else if (deaf_to > 0) {

@@ -37,6 +37,7 @@ class FakeContainers final : public Containers {
   std::set<std::string> hanging;            ///< words of calls that do not answer: "start", "list", …
   std::deque<Error> start_errors;           ///< of the next starts of engines
   int deaf_to = 0;                          ///< how many more signals but SIGKILL change nothing
+  bool unstoppable = false;                 ///< no signal changes anything, not even SIGKILL
   bool live_restore = true;
   std::function<void(FakeContainer&)> on_start;  ///< after a container began to run
 

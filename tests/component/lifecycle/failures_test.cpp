@@ -178,6 +178,38 @@ TEST_F(Failures, F22_docker_that_does_not_answer_leaves_the_model_serving) {
   EXPECT_TRUE(until([this] { return !has_condition("docker_unresponsive"); }));
 }
 
+TEST_F(Failures, F22_docker_silent_right_after_a_start_is_no_stall_of_the_load_and_its_end_is_still_seen) {
+  profile("a").stall = seconds(1);
+  profile("a").on_failure = OnFailure::stay_down;
+  engines_.then = Health::loading;
+  containers_.on_start = [this](doubles::FakeContainer&) {
+    containers_.down = Error{Code::docker_unresponsive, "Docker did not answer within 5 s", "", ""};
+  };
+  activate("a");
+  ASSERT_TRUE(until(Phase::loading));
+  pass(milliseconds(1600));
+  EXPECT_EQ(now()->phase, Phase::loading) << "the process is not known, so nothing is known to stand still";
+  containers_.down.reset();
+  containers_.end(name(1), 139);
+  ASSERT_TRUE(until(Phase::failed));
+  EXPECT_EQ(now()->last_failure->code, "crash");
+}
+
+TEST_F(Failures, an_engine_that_docker_can_not_stop_is_stopped_by_the_next_deactivation) {
+  serve("a");
+  containers_.unstoppable = true;
+  const OperationId first = deactivate(true);
+  ASSERT_TRUE(until([this] { return now()->phase == Phase::failed; }, milliseconds(60'000)));
+  EXPECT_EQ(operation(first).state, OperationState::failed);
+  EXPECT_TRUE(now()->engine) << "it still runs";
+  containers_.unstoppable = false;
+  const OperationId again = deactivate(true);
+  ASSERT_TRUE(until_ended(again));
+  EXPECT_EQ(operation(again).state, OperationState::succeeded);
+  EXPECT_EQ(containers_.running(), 0U);
+  EXPECT_EQ(now()->phase, Phase::stopped);
+}
+
 TEST_F(Failures, docker_away_for_a_moment_does_not_end_a_stop) {
   serve("a");
   containers_.down = Error{Code::docker_unavailable, "connection refused", "", ""};

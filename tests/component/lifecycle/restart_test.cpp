@@ -102,6 +102,9 @@ TEST_F(Restart, F21_docker_away_at_start_and_back) {
   const OperationId id = activate("b");
   ASSERT_TRUE(until_ended(id));
   EXPECT_EQ(operation(id).error->code, "docker_unavailable");
+  const Result<Asked> down = supervisor_->deactivate({});
+  ASSERT_FALSE(down) << "what runs is not known: it can't be said to be stopped";
+  EXPECT_EQ(down.error().code, Code::docker_unavailable);
   containers_.down.reset();
   ASSERT_TRUE(until(Phase::ready));
   EXPECT_EQ(now()->active_profile, "a") << "adopted though something failed meanwhile";

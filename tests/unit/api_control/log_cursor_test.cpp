@@ -42,6 +42,14 @@ TEST_F(LogCursorTest, begins_at_the_last_lines) {
   EXPECT_EQ(LogCursor::last(file_, 0).next(10), Lines{});
 }
 
+TEST_F(LogCursorTest, finds_the_last_lines_over_many_pieces) {
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += "line " + std::to_string(i) + "\n";
+  add(many);
+  LogCursor cursor = LogCursor::last(file_, 60'000);
+  EXPECT_EQ(cursor.next(1), (Lines{"line 40000"}));
+}
+
 TEST_F(LogCursorTest, begins_at_the_end) {
   LogCursor cursor(file_, true);
   add("four\n");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "daemon/base/json.hpp"
 #include "tests/unit/api_proxy/rig.hpp"
 
@@ -120,6 +122,23 @@ TEST(ModelsAnswer, every_profile_and_alias_with_its_state) {
   }
   EXPECT_EQ(seen, "batch=active big=active fast=stopped small=stopped ");
   EXPECT_TRUE(parse_json(models_answer(Snapshot{}).body).has_value()) << "before the first snapshot";
+}
+
+TEST(Models, a_shared_alias_stands_there_once_and_is_whoevers_that_runs) {
+  Snapshot snapshot = serving();
+  auto settings = std::make_shared<Settings>(*snapshot.settings);
+  for (Profile& profile : settings->profiles) profile.aliases = {"shared"};
+  std::reverse(settings->profiles.begin(), settings->profiles.end());
+  snapshot.settings = settings;
+  snapshot.active_profile = settings->profiles.back().name;
+  const auto body = parse_json(models_answer(snapshot).body).value();
+  int times = 0;
+  for (const auto& model : body["data"]) {
+    if (model["id"] != "shared") continue;
+    ++times;
+    EXPECT_EQ(model["profile"], snapshot.active_profile);
+  }
+  EXPECT_EQ(times, 1);
 }
 
 TEST(Serialise, head_only_keeps_the_length) {

@@ -37,5 +37,13 @@ TEST(LoadMeter, silence_counts_from_the_last_byte_tick_or_log_line) {
   EXPECT_EQ(meter.silent_for(kBegin + seconds(61)), seconds(1));
 }
 
+TEST(LoadMeter, what_is_not_known_is_neither_progress_nor_standing_still) {
+  LoadMeter meter(1000, kBegin);
+  meter.sample(read(400), 7, kBegin + seconds(1));
+  meter.sample(std::nullopt, 7, kBegin + seconds(900));
+  EXPECT_EQ(meter.silent_for(kBegin + seconds(900)), seconds(0));
+  EXPECT_EQ(meter.view().done_bytes, 400U);
+}
+
 }  // namespace
 }  // namespace k3d::lifecycle
