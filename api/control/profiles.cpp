@@ -58,11 +58,13 @@ Task<void> get_profile(ControlDependencies& deps, Exchange& exchange) {
   co_await exchange.reply(json_response(200, profile_json(*snapshot, *profile, facts)));
 }
 
-Task<void> answer_asked(Exchange& exchange, Result<lifecycle::Asked> asked) {
+/// The operation is written down before its id is told: a daemon that crashes right after still knows it.
+Task<void> answer_asked(ControlDependencies& deps, Exchange& exchange, Result<lifecycle::Asked> asked) {
   if (!asked) {
     co_await exchange.reply(problem_response(asked.error()));
     co_return;
   }
+  co_await deps.supervisor.recorded();
   Response response = json_response(asked->started ? 202 : 200, operation_json(asked->operation));
   if (asked->started) response.headers.emplace_back("Location", "/api/v1/operations/" + asked->operation.id.value);
   co_await exchange.reply(std::move(response));
@@ -96,7 +98,7 @@ Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
   // Nothing holds the GPUs yet and there is no plan to go against: preempt and accept_risk have nothing to overrule.
   lifecycle::ActivateAsk ask{name, request->force, request->restart, request->reason, asked_by(exchange)};
   auto asked = deps.supervisor.activate(std::move(ask));
-  co_await answer_asked(exchange, std::move(asked));
+  co_await answer_asked(deps, exchange, std::move(asked));
 }
 
 Task<void> deactivate(ControlDependencies& deps, Exchange& exchange) {
@@ -107,7 +109,7 @@ Task<void> deactivate(ControlDependencies& deps, Exchange& exchange) {
   }
   lifecycle::DeactivateAsk ask{request->force, request->reason, asked_by(exchange)};
   auto asked = deps.supervisor.deactivate(std::move(ask));
-  co_await answer_asked(exchange, std::move(asked));
+  co_await answer_asked(deps, exchange, std::move(asked));
 }
 
 }  // namespace

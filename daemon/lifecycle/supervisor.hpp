@@ -71,6 +71,9 @@ class Supervisor {
   Result<Asked> deactivate(DeactivateAsk ask);
   /// Errors: not_found; conflict if it has ended.
   Result<Operation> cancel(const OperationId& id);
+  /// Returns once everything asked so far is written down, as far as the store can: what is answered to a client after
+  /// this outlives a crash.
+  Task<void> recorded() { return ports_.journal.flush(); }
   /// What an activation would start, without starting it.
   Task<Result<Launch>> dry_run(std::string profile);
 
