@@ -67,6 +67,7 @@ void decode_root(const Node& document, Settings& settings, Reporter& reporter) {
   decode_named<Source>(*root, "sources", source_fields(), validate_source, settings.sources, reporter);
   decode_named<Model>(*root, "models", model_fields(), validate_model, settings.models, reporter);
   decode_profiles(*root, settings, reporter);
+  validate_boot(settings, *root, reporter);
 }
 
 }  // namespace

@@ -23,6 +23,12 @@ std::vector<std::string> texts(const Value& value) {
   return out;
 }
 
+void set_boot(Settings& settings, const Value& value) {
+  settings.boot = value.text == "none"   ? Boot{}
+                  : value.text == "last" ? Boot{Boot::Choice::last, {}}
+                                         : Boot{Boot::Choice::profile, value.text};
+}
+
 }  // namespace
 
 const Fields<Settings>& root_fields() {
@@ -32,8 +38,8 @@ const Fields<Settings>& root_fields() {
        [](Settings& s, const Value& v) { s.instance = v.text; }},
       {{"boot", shape::word_or("none", shape::word_or("last", name())), "none",
         "What to start after the host has booted: none, last (what ran before), or a profile. A daemon that is "
-        "merely restarted always adopts the engine that runs.",
-        false, "starting a profile by itself after a boot isn't built"}},
+        "merely restarted always adopts the engine that runs."},
+       set_boot},
       {{"on_exit", shape::choice({"leave", "stop"}), "leave",
         "What becomes of the engine when k3d itself is stopped: leave keeps the loaded model, stop ends it."},
        [](Settings& s, const Value& v) { s.on_exit = v.text == "stop" ? OnExit::stop : OnExit::leave; }},

@@ -17,6 +17,8 @@ void validate_profiles(const Settings& settings, const std::vector<ProfileText>&
 
 /// control.listen and proxy.listen: who may be reached how, and that none is there twice.
 void validate_listeners(const Settings& settings, const Entries& control, const Entries& proxy, Reporter& reporter);
+/// boot: names a profile that there is.
+void validate_boot(const Settings& settings, const Entries& root, Reporter& reporter);
 void validate_docker(const DockerSettings& docker, const Entries& written, Reporter& reporter);
 
 }  // namespace k3d::config

@@ -151,6 +151,14 @@ class Names {
 
 }  // namespace
 
+void validate_boot(const Settings& settings, const Entries& root, Reporter& reporter) {
+  if (settings.boot.choice != Boot::Choice::profile || settings.find_profile(settings.boot.profile) != nullptr) return;
+  std::vector<std::string> names{"none", "last"};
+  for (const Profile& profile : settings.profiles) names.push_back(profile.name);
+  reporter.add(root.place_of("boot"), root.path_of("boot"),
+               "there is no profile " + in_quotes(settings.boot.profile) + suggestion(settings.boot.profile, names));
+}
+
 void validate_profiles(const Settings& settings, const std::vector<ProfileText>& texts, Reporter& reporter) {
   Names names(settings.profiles, reporter);
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -40,10 +40,15 @@ TEST(Decode, every_key_of_a_profile_arrives) {
       "    env: {GGML_CUDA_DISABLE_GRAPHS: \"1\", A: x#y, B: 0x10, C: \"a # b\"}\n"
       "    extra_args: [--temp, 0.7, \"--chat-template-kwargs\", '{\"a\": 1}']\n"
       "    aliases: [moonshotai/Kimi-K3, k3]\n"
+      "    while_loading: hold\n"
       "    hold_seconds: 10\n"
+      "    on_request: switch\n"
       "    on_failure: stay_down\n"
       "    drain_seconds: 20\n"
       "    stall_seconds: 30\n"
+      "    min_residency_seconds: 40\n"
+      "    idle_stop_seconds: 50\n"
+      "    self_heal: true\n"
       "    allow_unproven: true\n"
       "    cache_type: q8_0\n"
       "    threads: 32\n"
@@ -63,10 +68,15 @@ TEST(Decode, every_key_of_a_profile_arrives) {
                                  testing::Pair("GGML_CUDA_DISABLE_GRAPHS", "1")));
   EXPECT_THAT(p.extra_args, ElementsAre("--temp", "0.7", "--chat-template-kwargs", "{\"a\": 1}"));
   EXPECT_THAT(p.aliases, ElementsAre("moonshotai/Kimi-K3", "k3"));
+  EXPECT_EQ(p.while_loading, WhileLoading::hold);
   EXPECT_EQ(p.hold, seconds(10));
+  EXPECT_EQ(p.on_request, OnRequest::switch_over);
   EXPECT_EQ(p.on_failure, OnFailure::stay_down);
   EXPECT_EQ(p.drain, seconds(20));
   EXPECT_EQ(p.stall, seconds(30));
+  EXPECT_EQ(p.min_residency, seconds(40));
+  EXPECT_EQ(p.idle_stop, seconds(50));
+  EXPECT_TRUE(p.self_heal);
   EXPECT_TRUE(p.allow_unproven);
   EXPECT_EQ(p.cache_type, "q8_0");
   EXPECT_EQ(p.threads, 32);
@@ -230,24 +240,42 @@ TEST(Decode, mistakes_of_placements) {
 }
 
 TEST(Decode, what_is_not_built_yet_is_refused_by_name) {
-  EXPECT_THAT(mistakes_of("boot: last\n"),
-              ElementsAre("1:7: boot: not yet: starting a profile by itself after a boot isn't built; allowed: none"));
   EXPECT_THAT(mistakes_of("hub: {bandwidth: 100MB, window: \"01:00-05:00\"}\n"),
               ElementsAre(HasSubstr("1:18: hub.bandwidth: not yet: "), HasSubstr("1:33: hub.window: not yet: ")));
-  for (const char* line :
-       {"while_loading: hold", "on_request: switch", "min_residency_seconds: 1", "idle_stop_seconds: 60",
-        "self_heal: true", "preflight: exact", "speculative: {type: ngram-mod}"}) {
+  for (const char* line : {"preflight: exact", "speculative: {type: ngram-mod}"}) {
     EXPECT_THAT(mistakes_of(profile_with(line)), ElementsAre(AllOf(StartsWith("6:"), HasSubstr(": not yet: "))))
         << line;
   }
 }
 
 TEST(Decode, defaults_of_what_is_not_built_yet_are_taken) {
-  EXPECT_THAT(mistakes_of("boot: none\nhub: {bandwidth: null, window: null}\n"), IsEmpty());
-  EXPECT_THAT(mistakes_of(profile_with("while_loading: reject\n    on_request: refuse\n    min_residency_seconds: 0\n"
-                                       "    idle_stop_seconds: null\n    self_heal: false\n    preflight: computed\n"
-                                       "    speculative: null")),
-              IsEmpty());
+  EXPECT_THAT(mistakes_of("hub: {bandwidth: null, window: null}\n"), IsEmpty());
+  EXPECT_THAT(mistakes_of(profile_with("preflight: computed\n    speculative: null")), IsEmpty());
+}
+
+TEST(Decode, what_is_started_after_a_boot) {
+  EXPECT_EQ(settings_of("boot: none\n").boot.choice, Boot::Choice::none);
+  EXPECT_EQ(settings_of("boot: last\n").boot.choice, Boot::Choice::last);
+  const Settings settings = settings_of("boot: p\n" + profile_with("slots: 1"));
+  EXPECT_EQ(settings.boot.choice, Boot::Choice::profile);
+  EXPECT_EQ(settings.boot.profile, "p");
+}
+
+TEST(Decode, boot_names_a_profile_that_there_is) {
+  EXPECT_THAT(mistakes_of("boot: batch\n" + profile_with("slots: 1")),
+              ElementsAre("1:7: boot: there is no profile \"batch\"; allowed: none, last, p"));
+  EXPECT_THAT(mistakes_of("boot: lats\n"),
+              ElementsAre("1:7: boot: there is no profile \"lats\"; did you mean \"last\"?"));
+  EXPECT_THAT(mistakes_of("boot: a/b\n"), ElementsAre(StartsWith("1:7: boot: \"a/b\" is no name; allowed: none or")));
+  EXPECT_THAT(mistakes_of("boot: [p]\n" + profile_with("slots: 1")), ElementsAre(StartsWith("1:7: boot: a list is ")));
+  EXPECT_THAT(mistakes_of("boot: p\n" + profile_with("slots: 0")), ElementsAre(HasSubstr("profiles.p.slots")));
+}
+
+TEST(Decode, numbers_of_residency_and_idleness) {
+  EXPECT_EQ(settings_of(profile_with("idle_stop_seconds: null")).profiles[0].idle_stop, std::nullopt);
+  EXPECT_EQ(settings_of(profile_with("min_residency_seconds: 0")).profiles[0].min_residency, seconds(0));
+  EXPECT_THAT(mistakes_of(profile_with("idle_stop_seconds: 0")), ElementsAre(HasSubstr("is out of range")));
+  EXPECT_THAT(mistakes_of(profile_with("min_residency_seconds: -1")), ElementsAre(HasSubstr("is out of range")));
 }
 
 TEST(Decode, syntax_of_speculative_is_checked_all_the_same) {

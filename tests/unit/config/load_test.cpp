@@ -43,11 +43,11 @@ TEST_F(Load, a_good_file) {
 }
 
 TEST_F(Load, mistakes_are_lines_of_one_message) {
-  write("instance: /\nboot: last\n");
+  write("instance: /\nboot: lats\n");
   const Error e = error();
   EXPECT_EQ(e.code, Code::config_invalid);
   EXPECT_THAT(e.message, HasSubstr(file_.string() + ":1:11: instance: \"/\" is no name"));
-  EXPECT_THAT(e.message, HasSubstr("\n" + file_.string() + ":2:7: boot: not yet: "));
+  EXPECT_THAT(e.message, HasSubstr("\n" + file_.string() + ":2:7: boot: there is no profile "));
 }
 
 TEST_F(Load, a_file_that_others_can_write_is_refused) {

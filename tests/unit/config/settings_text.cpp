@@ -43,6 +43,9 @@ class Writer {
 
 void put_daemon(Writer& w, const Settings& s) {
   w.put("instance", s.instance);
+  w.put("boot", s.boot.choice == Boot::Choice::none   ? std::string("none")
+                : s.boot.choice == Boot::Choice::last ? std::string("last")
+                                                      : "profile " + s.boot.profile);
   w.put("on_exit", s.on_exit == OnExit::leave ? "leave" : "stop");
   w.put("exit_drain", s.exit_drain);
   w.put("state", s.state);
@@ -115,9 +118,13 @@ void put_profile(Writer& w, const Profile& p) {
   w.put("aliases", p.aliases);
   w.put("while_loading", p.while_loading == WhileLoading::hold ? "hold" : "reject");
   w.put("hold", p.hold);
+  w.put("on_request", p.on_request == OnRequest::switch_over ? "switch" : "refuse");
   w.put("on_failure", p.on_failure == OnFailure::stay_down ? "stay_down" : "rollback");
   w.put("drain", p.drain);
   w.put("stall", p.stall);
+  w.put("min_residency", p.min_residency);
+  w.put("idle_stop", p.idle_stop);
+  w.put("self_heal", p.self_heal);
   w.put("allow_unproven", p.allow_unproven);
   w.put("cache_type", p.cache_type);
   w.put("threads", p.threads);
