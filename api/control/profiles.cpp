@@ -95,8 +95,9 @@ Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
     co_await dry_run(deps, exchange, name);
     co_return;
   }
-  // Nothing holds the GPUs yet and there is no plan to go against: preempt and accept_risk have nothing to overrule.
-  lifecycle::ActivateAsk ask{name, request->force, request->restart, request->reason, asked_by(exchange)};
+  // There is no plan to go against yet: accept_risk has nothing to overrule.
+  lifecycle::ActivateAsk ask{name, request->force, request->restart, request->preempt, request->reason,
+                             asked_by(exchange)};
   auto asked = deps.supervisor.activate(std::move(ask));
   co_await answer_asked(deps, exchange, std::move(asked));
 }

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <limits>
 
 #include "daemon/base/files.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/log.hpp"
 
 namespace k3d::adapters {
@@ -15,7 +17,31 @@ constexpr int kSchema = 1;
 constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS kept(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS operations(id TEXT PRIMARY KEY, created_at TEXT NOT NULL, body TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL);"
     "CREATE INDEX IF NOT EXISTS operations_by_time ON operations(created_at DESC);";
+
+std::string audit_body(const AuditEntry& entry) {
+  return dump_json({{"at", format_time(entry.at)}, {"who", entry.who}, {"action", entry.action},
+                    {"subject", entry.subject}, {"reason", entry.reason}, {"operation", entry.operation},
+                    {"outcome", entry.outcome}});
+}
+
+/// "NUMBER BODY"; what can't be read of it stays empty.
+AuditEntry audit_entry(const std::string& row) {
+  AuditEntry entry;
+  entry.number = std::strtoull(row.c_str(), nullptr, 10);
+  const Result<Json> body = parse_json(row.substr(row.find(' ') + 1));
+  if (!body) return entry;
+  const auto text = [&body](const char* key) { return json_string(*body, key).value_or(""); };
+  entry.at = parse_time(text("at")).value_or(WallTime{});
+  entry.who = text("who");
+  entry.action = text("action");
+  entry.subject = text("subject");
+  entry.reason = text("reason");
+  entry.operation = text("operation");
+  entry.outcome = text("outcome");
+  return entry;
+}
 
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
@@ -89,6 +115,23 @@ class SqliteStore : public Store {
     return std::optional<std::string>(std::move(rows->front()));
   }
 
+  Status append_audit(const AuditEntry& entry) override {
+    Status saved = run("INSERT INTO audit(body) VALUES(?1)", {audit_body(entry)});
+    if (!saved) return saved;
+    return run("DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - 10000", {});
+  }
+
+  Result<std::vector<AuditEntry>> load_audit(int limit, std::uint64_t before) override {
+    const std::string below = std::to_string(before == 0 ? std::numeric_limits<std::int64_t>::max() : before);
+    // The number comes with its body in one text: a row is one column to this store.
+    auto rows = column("SELECT number || ' ' || body FROM audit WHERE number < CAST(?1 AS INTEGER) "
+                       "ORDER BY number DESC LIMIT ?2", {below, std::to_string(limit)});
+    if (!rows) return fail(rows.error());
+    std::vector<AuditEntry> entries;
+    for (const std::string& row : *rows) entries.push_back(audit_entry(row));
+    return entries;
+  }
+
  private:
   Result<Statement> prepare(const char* sql, const std::vector<std::string>& arguments) {
     sqlite3_stmt* raw = nullptr;
@@ -139,6 +182,8 @@ class UnusableStore : public Store {
   Result<std::vector<Operation>> load_operations(int) override { return std::vector<Operation>(); }
   Status put(const std::string&, const std::string&) override { return fail(why_); }
   Result<std::optional<std::string>> get(const std::string&) override { return std::optional<std::string>(); }
+  Status append_audit(const AuditEntry&) override { return fail(why_); }
+  Result<std::vector<AuditEntry>> load_audit(int, std::uint64_t) override { return std::vector<AuditEntry>(); }
 
  private:
   Error why_;

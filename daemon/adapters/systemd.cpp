@@ -13,6 +13,10 @@ class SystemdNotifier : public Notifier {
   void stopping() override { sd_notify(0, "STOPPING=1"); }
   void status(const std::string& line) override { sd_notify(0, ("STATUS=" + line).c_str()); }
   void watchdog() override { sd_notify(0, "WATCHDOG=1"); }
+  void reloading() override { sd_notify(0, "RELOADING=1"); }
+  void keep(const std::string& name, int socket) override {
+    sd_pid_notify_with_fds(0, 0, ("FDSTORE=1\nFDNAME=" + name).c_str(), &socket, 1);
+  }
 };
 
 }  // namespace

@@ -14,7 +14,9 @@
 #include "api/http/auth.hpp"
 #include "api/http/server.hpp"
 #include "api/proxy/proxy.hpp"
+#include "config/overrides.hpp"
 #include "daemon/adapters/llama_http.hpp"
+#include "daemon/adapters/nvml.hpp"
 #include "daemon/adapters/proc_host.hpp"
 #include "daemon/adapters/sqlite_store.hpp"
 #include "daemon/adapters/systemd.hpp"
@@ -60,12 +62,15 @@ class Daemon {
         host_("/proc", nvidia_folder()),
         notifier_(adapters::systemd_notifier()),
         engines_(adapters::llama_http()),
+        gpus_(adapters::nvml(loop_.get_executor())),
         containers_(docker::connect(loop_.get_executor(), settings.docker)),
         store_(open_store()),
         journal_(loop_.get_executor(), *store_, newest_attempt(settings.state)),
         proxy_(loop_.get_executor(), board_, settings),
         supervisor_(loop_.get_executor(),
-                    lifecycle::Ports{*containers_, *engines_, host_, proxy_, *notifier_, board_, journal_}, settings_,
+                    lifecycle::Ports{*containers_, *engines_, host_, proxy_, *notifier_, board_, journal_, *gpus_,
+                                     config::with_overrides},
+                    settings_,
                     kVersion, api::status_json),
         control_{supervisor_, *containers_, docker::docker_run_arguments},
         router_(api::control_routes(control_)) {
@@ -164,6 +169,7 @@ class Daemon {
   adapters::ProcHost host_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<EngineClient> engines_;
+  std::unique_ptr<GpuProbe> gpus_;
   std::unique_ptr<Containers> containers_;
   std::unique_ptr<Store> store_;
   lifecycle::Journal journal_;

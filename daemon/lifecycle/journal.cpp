@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include "daemon/base/async/offload.hpp"
+#include "daemon/base/json.hpp"
 
 namespace k3d::lifecycle {
 
@@ -26,6 +27,30 @@ void Journal::save_desired(std::string profile) {
 
 void Journal::save(Operation operation) {
   enqueue([this, operation = std::move(operation)] { return store_.save_operation(operation); });
+}
+
+void Journal::save(AuditEntry entry) {
+  enqueue([this, entry = std::move(entry)] { return store_.append_audit(entry); });
+}
+
+Task<Result<std::vector<AuditEntry>>> Journal::load_audit(int limit, std::uint64_t before) {
+  auto read = [this, limit, before] { return store_.load_audit(limit, before); };
+  co_return co_await offload(thread_, std::move(read));
+}
+
+void Journal::save_overrides(std::string profile, Overrides set) {
+  put("overrides/" + profile, dump_json(Json(set)));
+}
+
+Task<Overrides> Journal::load_overrides(std::string profile) {
+  Overrides set;
+  const std::optional<std::string> kept = co_await get("overrides/" + profile);
+  const Result<Json> object = parse_json(kept.value_or("{}"));
+  if (!object || !object->is_object()) co_return set;
+  for (const auto& [key, value] : object->items()) {
+    if (value.is_string()) set[key] = value.get<std::string>();
+  }
+  co_return set;
 }
 
 void Journal::put(std::string key, std::string value) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/base/async/task.hpp"
+#include "daemon/model/overrides.hpp"
 #include "daemon/ports/store.hpp"
 
 namespace k3d::lifecycle {
@@ -22,6 +23,10 @@ class Journal {
   void on_outcome(OnOutcome callback) { on_outcome_ = std::move(callback); }
   void save_desired(std::string profile);
   void save(Operation operation);
+  void save(AuditEntry entry);
+  Task<Result<std::vector<AuditEntry>>> load_audit(int limit, std::uint64_t before);
+  void save_overrides(std::string profile, Overrides set);
+  Task<Overrides> load_overrides(std::string profile);
   void put(std::string key, std::string value);
   Task<std::optional<std::string>> get(std::string key);
   /// Higher than any before, also when the store can't say.

@@ -161,6 +161,25 @@ Result<Operation> Supervisor::cancel(const OperationId& id) {
   return *registry_.find(id);
 }
 
+Result<Overrides> Supervisor::override_settings(OverridesAsk ask) {
+  if (finishing_) return fail(Code::shutting_down, "k3d is stopping");
+  const Profile* profile = settings_->find_profile(ask.profile);
+  if (profile == nullptr) return fail(Code::unknown_profile, "there is no profile \"" + ask.profile + "\"");
+  if (const auto changed = ports_.overridden(*profile, ask.set); !changed) return fail(changed.error());
+  if (ask.set.empty()) {
+    overrides_.erase(ask.profile);
+  } else {
+    overrides_[ask.profile] = ask.set;
+  }
+  ports_.journal.save_overrides(ask.profile, ask.set);
+  publish();
+  return ask.set;
+}
+
+Task<Result<std::vector<AuditEntry>>> Supervisor::audit(int limit, std::uint64_t before) {
+  return ports_.journal.load_audit(limit, before);
+}
+
 Task<Result<Launch>> Supervisor::dry_run(std::string profile) { return effects_->plan(std::move(profile), 0); }
 
 std::string Supervisor::create_body(const Launch& launch) const { return ports_.containers.create_body(launch.container); }
@@ -306,6 +325,7 @@ void Supervisor::publish() {
   next->last_failure = last_failure_;
   next->conditions = conditions_.list();
   next->proxy = ports_.traffic.view();
+  next->overrides = overrides_;
   next->operations = registry_.list();
   next->settings = settings_;
   next->status_json = serialise_(*next);

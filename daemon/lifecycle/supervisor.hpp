@@ -16,6 +16,7 @@
 #include "daemon/ports/board.hpp"
 #include "daemon/ports/containers.hpp"
 #include "daemon/ports/engine_client.hpp"
+#include "daemon/ports/gpu_probe.hpp"
 #include "daemon/ports/host_probe.hpp"
 #include "daemon/ports/notifier.hpp"
 #include "daemon/ports/traffic.hpp"
@@ -31,11 +32,21 @@ struct Ports {
   Notifier& notifier;
   Board& board;
   Journal& journal;
+  GpuProbe& gpus;
+  /// A profile with its overrides; error invalid_request.
+  std::function<Result<Profile>(const Profile&, const Overrides&)> overridden;
 };
 
 struct ActivateAsk {
   std::string profile;
   bool force = false, restart = false;
+  bool preempt = false;  ///< end the operation that holds the GPUs
+  std::string reason, asked_by;
+};
+
+struct OverridesAsk {
+  std::string profile;
+  Overrides set;  ///< empty: none from now on
   std::string reason, asked_by;
 };
 
@@ -71,6 +82,11 @@ class Supervisor {
   Result<Asked> deactivate(DeactivateAsk ask);
   /// Errors: not_found; conflict if it has ended.
   Result<Operation> cancel(const OperationId& id);
+  /// From the profile's next start on, kept in the state. What it answers is in force then.
+  /// Errors: unknown_profile; invalid_request, naming the key and what is allowed; shutting_down.
+  Result<Overrides> override_settings(OverridesAsk ask);
+  /// The newest `limit` entries before number `before` (0: of all).
+  Task<Result<std::vector<AuditEntry>>> audit(int limit, std::uint64_t before);
   /// Returns once everything asked so far is written down, as far as the store can: what is answered to a client after
   /// this outlives a crash.
   Task<void> recorded() { return ports_.journal.flush(); }
@@ -118,6 +134,7 @@ class Supervisor {
   InstanceState state_;
   std::optional<Failure> last_failure_;
   LoadView load_;
+  std::map<std::string, Overrides> overrides_;
   Phase phase_ = Phase::stopped;
   WallTime phase_since_;
   bool admitting_ = false;

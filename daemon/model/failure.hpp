@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "daemon/base/units.hpp"
+#include "daemon/model/overrides.hpp"
 
 namespace k3d {
+
+/// A change of a profile's settings that avoids a failure.
+struct Remedy {
+  std::string text;
+  Overrides set;
+};
 
 struct Failure {
   std::string code;  ///< one of the catalogue's, such as model_truncated
@@ -17,6 +24,7 @@ struct Failure {
   std::uint64_t attempt = 0;
   std::optional<int> exit_code;
   bool retryable = false;
+  std::optional<Remedy> remedy;
   std::vector<std::string> log_excerpt;  ///< the last lines that matter, at most 20
   WallTime at{};
 };

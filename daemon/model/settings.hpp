@@ -82,6 +82,7 @@ struct Gpus {
 
 enum class WhileLoading { reject, hold };
 enum class OnFailure { rollback, stay_down };
+enum class OnRequest { refuse, switch_over };
 
 struct Profile {
   std::string name;
@@ -98,9 +99,13 @@ struct Profile {
   std::vector<std::string> aliases;
   WhileLoading while_loading = WhileLoading::reject;
   seconds hold{300};
+  OnRequest on_request = OnRequest::refuse;
   OnFailure on_failure = OnFailure::rollback;
   seconds drain{900};
   seconds stall{600};
+  seconds min_residency{0};         ///< how long it stays at least before a request may switch away
+  std::optional<seconds> idle_stop; ///< stop after so long without a request
+  bool self_heal = false;           ///< apply a failure's remedy by itself, at most twice
   bool allow_unproven = false;
   std::string cache_type = "f16";
   std::optional<int> threads;          ///< nothing: physical cores
@@ -110,9 +115,17 @@ struct Profile {
 
 enum class OnExit { leave, stop };
 
+/// What to start once the host has booted.
+struct Boot {
+  enum class Choice { none, last, profile };
+  Choice choice = Choice::none;
+  std::string profile;  ///< with Choice::profile
+};
+
 struct Settings {
   std::filesystem::path file;  ///< where it was read from
   std::string instance = "default";
+  Boot boot;
   OnExit on_exit = OnExit::leave;
   seconds exit_drain{30};
   std::filesystem::path state = "/var/lib/k3d";

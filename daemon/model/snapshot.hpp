@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/model/failure.hpp"
+#include "daemon/model/gpu.hpp"
 #include "daemon/model/launch.hpp"
 #include "daemon/model/operation.hpp"
 #include "daemon/model/settings.hpp"
@@ -46,9 +47,15 @@ struct LoadView {
   std::optional<double> eta_seconds;
 };
 
+struct BackoffView {
+  int attempt = 0, limit = 0;
+  WallTime retry_at{};
+};
+
 struct ProxyView {
   std::vector<std::string> listen;
   std::uint64_t in_flight = 0, queued = 0;
+  std::uint64_t admitted = 0;  ///< requests sent on since the start: tells whether there were any lately
   std::optional<double> oldest_wait_seconds;
 };
 
@@ -69,8 +76,12 @@ struct Snapshot {
   std::optional<Route> route;                  ///< set while requests are admitted
   std::optional<EngineView> engine;
   LoadView load;
+  std::optional<BackoffView> backoff;
   std::optional<Failure> last_failure;
   std::vector<Condition> conditions;
+  std::string held_by;  ///< the operation that holds the GPUs; empty: none
+  std::vector<GpuState> gpus;
+  std::map<std::string, Overrides> overrides;  ///< by profile
   ProxyView proxy;
   std::vector<Operation> operations;  ///< newest first, at most 100
   std::shared_ptr<const Settings> settings;

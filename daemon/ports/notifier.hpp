@@ -12,6 +12,10 @@ class Notifier {
   virtual void stopping() = 0;
   virtual void status(const std::string& line) = 0;
   virtual void watchdog() = 0;
+  /// The configuration is read again; ready() follows.
+  virtual void reloading() = 0;
+  /// Has the service manager keep a duplicate of `socket` over a restart, to be passed back under `name`.
+  virtual void keep(const std::string& name, int socket) = 0;
 };
 
 }  // namespace k3d

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/base/result.hpp"
+#include "daemon/model/audit.hpp"
 #include "daemon/model/operation.hpp"
 
 namespace k3d {
@@ -25,6 +26,10 @@ class Store {
   /// A small value kept by key, such as an image's capabilities.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
+  /// The number is given here. The newest 10 000 are kept.
+  virtual Status append_audit(const AuditEntry& entry) = 0;
+  /// The newest `limit` entries with a number below `before` (0: of all), newest first.
+  virtual Result<std::vector<AuditEntry>> load_audit(int limit, std::uint64_t before) = 0;
 };
 
 }  // namespace k3d

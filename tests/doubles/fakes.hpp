@@ -10,6 +10,7 @@
 
 #include "daemon/lifecycle/changes.hpp"
 #include "daemon/ports/engine_client.hpp"
+#include "daemon/ports/gpu_probe.hpp"
 #include "daemon/ports/host_probe.hpp"
 #include "daemon/ports/notifier.hpp"
 #include "daemon/ports/store.hpp"
@@ -157,6 +158,22 @@ class FakeStore final : public Store {
     return found->second;
   }
 
+  Status append_audit(const AuditEntry& entry) override {
+    return write([this, &entry] {
+      audit_.push_front(entry);
+      audit_.front().number = audit_.size();
+    });
+  }
+  Result<std::vector<AuditEntry>> load_audit(int limit, std::uint64_t before) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<AuditEntry> found;
+    for (const AuditEntry& entry : audit_) {
+      const bool wanted = before == 0 || entry.number < before;
+      if (wanted && found.size() < static_cast<std::size_t>(limit)) found.push_back(entry);
+    }
+    return found;
+  }
+
  private:
   template <class Write>
   Status write(Write write) {
@@ -173,6 +190,14 @@ class FakeStore final : public Store {
   std::uint64_t attempt_ = 0;
   std::map<std::string, Operation> operations_;
   std::map<std::string, std::string> values_;
+  std::deque<AuditEntry> audit_;
+};
+
+class FakeGpus final : public GpuProbe {
+ public:
+  Result<std::vector<GpuState>> now = std::vector<GpuState>{};
+
+  Task<Result<std::vector<GpuState>>> read() override { co_return now; }
 };
 
 class FakeNotifier final : public Notifier {
@@ -183,6 +208,8 @@ class FakeNotifier final : public Notifier {
   void stopping() override { lines.emplace_back("stopping"); }
   void status(const std::string& line) override { lines.push_back(line); }
   void watchdog() override {}
+  void reloading() override { lines.emplace_back("reloading"); }
+  void keep(const std::string& name, int /*socket*/) override { lines.push_back("keep " + name); }
 };
 
 }  // namespace k3d::doubles

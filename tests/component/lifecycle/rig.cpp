@@ -34,6 +34,20 @@ Profile profile_of(const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+/// The doubles know one override.
+Result<Profile> overridden(const Profile& profile, const Overrides& set) {
+  Profile changed = profile;
+  for (const auto& [key, value] : set) {
+    if (key != "ubatch") return fail(Code::invalid_request, "there is no override \"" + key + "\"");
+    changed.ubatch = std::stoi(value);
+  }
+  return changed;
+}
+
+}  // namespace
+
 Rig::Rig() : state_(std::filesystem::temp_directory_path() / ("k3d-lifecycle-" + random_hex(6))) {
   std::filesystem::create_directories(state_ / "attempts");
   std::ofstream(state_ / "tiny.gguf", std::ios::binary) << std::string("GGUF\x03\0\0\0", 8) << std::string(4096, '\0');
@@ -56,8 +70,8 @@ void Rig::boot() {
   const std::vector<std::uint64_t> kept = kept_attempts(state_);
   journal_ = std::make_unique<Journal>(loop_.get_executor(), store_, kept.empty() ? 0 : kept.front());
   supervisor_ = std::make_unique<Supervisor>(
-      loop_.get_executor(), Ports{containers_, engines_, host_, traffic_, notifier_, board_, *journal_}, settings_,
-      "test", [](const Snapshot&) { return std::string(); });
+      loop_.get_executor(), Ports{containers_, engines_, host_, traffic_, notifier_, board_, *journal_, gpus_, overridden},
+      settings_, "test", [](const Snapshot&) { return std::string(); });
   supervisor_->start();
 }
 
@@ -89,7 +103,7 @@ void Rig::pass(milliseconds duration) {
 }
 
 OperationId Rig::activate(const std::string& profile, bool restart) {
-  const auto asked = supervisor_->activate({profile, false, restart, "", "test"});
+  const auto asked = supervisor_->activate({profile, false, restart, false, "", "test"});
   EXPECT_TRUE(asked);
   return asked ? asked->operation.id : OperationId();
 }

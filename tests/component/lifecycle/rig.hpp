@@ -58,6 +58,7 @@ class Rig : public ::testing::Test {
   doubles::FakeTraffic traffic_{calls_};
   doubles::FakeStore store_;
   doubles::FakeNotifier notifier_;
+  doubles::FakeGpus gpus_;
   Board board_;
   std::shared_ptr<Settings> settings_ = std::make_shared<Settings>();
   std::unique_ptr<Journal> journal_;

@@ -91,7 +91,7 @@ Snapshot snapshot() {
   snapshot.load = {10, 20, 0.5, 3.5};
   snapshot.last_failure = failure();
   snapshot.conditions = {{"live_restore_off", Severity::warning, at(), "t", "d", "a"}};
-  snapshot.proxy = {{"127.0.0.1:8000"}, 2, 1, 4.5};
+  snapshot.proxy = {{"127.0.0.1:8000"}, 2, 1, 40, 4.5};
   snapshot.operations = {operation()};
   snapshot.settings = std::make_shared<const Settings>(settings());
   return snapshot;
