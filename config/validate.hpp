@@ -15,6 +15,9 @@ void validate_model(const Model& model, const Entries& written, Reporter& report
 /// Profiles against sources, models and each other; `texts` are in the order of `settings.profiles`.
 void validate_profiles(const Settings& settings, const std::vector<ProfileText>& texts, Reporter& reporter);
 
+/// The rules between one profile's numbers: context for its slots, ubatch within batch, a number for each GPU.
+void validate_sizes(const Profile& profile, const Entries& written, Reporter& reporter);
+
 /// control.listen and proxy.listen: who may be reached how, and that none is there twice.
 void validate_listeners(const Settings& settings, const Entries& control, const Entries& proxy, Reporter& reporter);
 /// boot: names a profile that there is.

@@ -69,8 +69,10 @@ void check_numbers(const Profile& profile, const Entries& entries, Reporter& rep
                      std::to_string(kLeastOfSlot * profile.slots) + ", 256 a slot");
   }
   if (profile.batch && profile.ubatch && *profile.ubatch > *profile.batch) {
-    reporter.add(entries.place_of("ubatch"), entries.path_of("ubatch"),
-                 std::to_string(*profile.ubatch) + " is larger than batch (" + std::to_string(*profile.batch) + ")");
+    const char* key = entries.find("ubatch") != nullptr ? "ubatch" : "batch";
+    reporter.add(entries.place_of(key), entries.path_of(key),
+                 "a ubatch of " + std::to_string(*profile.ubatch) + " is larger than batch (" +
+                     std::to_string(*profile.batch) + "); allowed: at most batch");
   }
 }
 
@@ -80,6 +82,10 @@ void check_gpus(const Profile& profile, const Entries& entries, Reporter& report
   if (distinct.size() != listed.size()) {
     reporter.add(entries.place_of("gpus"), entries.path_of("gpus"), "a GPU is there twice");
   }
+}
+
+void check_placement(const Profile& profile, const Entries& entries, Reporter& reporter) {
+  const std::vector<std::string>& listed = profile.gpus.listed;
   const Place place = entries.place_of("placement");
   const std::string path = entries.path_of("placement");
   const auto check_count = [&listed, &place, &path, &reporter](std::size_t count, const std::string& key) {
@@ -159,6 +165,11 @@ void validate_boot(const Settings& settings, const Entries& root, Reporter& repo
                "there is no profile " + in_quotes(settings.boot.profile) + suggestion(settings.boot.profile, names));
 }
 
+void validate_sizes(const Profile& profile, const Entries& written, Reporter& reporter) {
+  check_numbers(profile, written, reporter);
+  check_placement(profile, written, reporter);
+}
+
 void validate_profiles(const Settings& settings, const std::vector<ProfileText>& texts, Reporter& reporter) {
   Names names(settings.profiles, reporter);
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -167,8 +178,8 @@ void validate_profiles(const Settings& settings, const std::vector<ProfileText>&
     check_source(settings, profile, entries, reporter);
     check_model(settings, profile, entries, reporter);
     check_draft_model(settings, entries, reporter);
-    check_numbers(profile, entries, reporter);
     check_gpus(profile, entries, reporter);
+    validate_sizes(profile, entries, reporter);
     check_env(entries, reporter);
     names.check(profile, entries);
   }

@@ -134,7 +134,7 @@ TEST(Profiles, context_for_the_slots) {
 
 TEST(Profiles, ubatch_within_batch) {
   EXPECT_THAT(mistakes_of(profile_with("ubatch: 1024\n    batch: 512")),
-              ElementsAre("6:13: profiles.p.ubatch: 1024 is larger than batch (512)"));
+              ElementsAre("6:13: profiles.p.ubatch: a ubatch of 1024 is larger than batch (512); allowed: at most batch"));
 }
 
 TEST(Profiles, gpus) {
