@@ -194,7 +194,8 @@ Task<Relay::Outcome> Relay::download(const api::RequestHead& head, const Request
   delivery_ = delivery_of(*answer, client_);
   // An answer before the body's end: what of the body still comes is nobody's, so the connection ends.
   keep_alive_ = client_.keep_alive && delivery_ != Delivery::close && body.done() && !worker_.retiring();
-  upstream_reusable_ = answer->keep_alive;
+  // llama-server ends the connection behind a chunked answer, unannounced and perhaps only a moment later.
+  upstream_reusable_ = answer->keep_alive && answer->body != BodyKind::chunked;
   std::string head_bytes = client_response(*answer, delivery_, client_, keep_alive_);
   co_return co_await deliver(std::move(*answer), std::move(upstream), std::move(head_bytes));
 }
