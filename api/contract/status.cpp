@@ -38,6 +38,29 @@ Json load_object(const LoadView& load) {
   return out;
 }
 
+Json gpu_process_object(const GpuProcess& process) {
+  Json out = Json::object();
+  out["pid"] = process.pid;
+  out["name"] = text_or_null(process.name);
+  out["memory_bytes"] = bytes_or_null(process.memory_bytes);
+  out["container"] = text_or_null(process.container);
+  out["ours"] = process.ours;
+  return out;
+}
+
+Json gpu_object(const GpuState& gpu) {
+  Json out = Json::object();
+  out["index"] = gpu.index;
+  out["uuid"] = gpu.uuid;
+  out["name"] = gpu.name;
+  out["memory_total_bytes"] = gpu.memory_total_bytes;
+  out["memory_used_bytes"] = gpu.memory_used_bytes;
+  out["utilization_percent"] = gpu.utilization_percent;
+  out["processes"] = Json::array();
+  for (const GpuProcess& process : gpu.processes) out["processes"].push_back(gpu_process_object(process));
+  return out;
+}
+
 Json proxy_object(const ProxyView& proxy) {
   Json out = Json::object();
   out["listen"] = Json(proxy.listen);
@@ -109,6 +132,7 @@ std::string status_json(const Snapshot& snapshot) {
   out["conditions"] = Json::array();
   for (const Condition& condition : snapshot.conditions) out["conditions"].push_back(condition_object(condition));
   out["gpus"] = Json::array();
+  for (const GpuState& gpu : snapshot.gpus) out["gpus"].push_back(gpu_object(gpu));
   out["proxy"] = proxy_object(snapshot.proxy);
   out["operations"] = brief_operations(snapshot.operations);
   return dump_json(out);

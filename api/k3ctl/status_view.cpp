@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "api/k3ctl/present.hpp"
 #include "api/k3ctl/safe_text.hpp"
@@ -57,6 +58,33 @@ std::string engine_rows(const Json& engine) {
   if (!json_bool(engine, "spec_matches").value_or(true)) what += ", not as configured now";
   std::string out = row("engine", what) + row("image", text_of(engine, "image"));
   if (const auto ready = json_string(engine, "ready_at")) out += row("ready at", safe_text(local_time(*ready)));
+  return out;
+}
+
+/// "llama-server 120.0 GB (ours)", or the pid where the name is hidden.
+std::string gpu_process_text(const Json& process) {
+  std::string out = text_of(process, "name");
+  if (out.empty()) out = "pid " + std::to_string(json_int(process, "pid").value_or(0));
+  if (const Bytes held = bytes_of(process, "memory_bytes"); held > 0) out += " " + format_bytes(held);
+  if (json_bool(process, "ours").value_or(false)) out += " (ours)";
+  return out;
+}
+
+std::string gpu_text(const Json& gpu) {
+  std::string out = fmt::format("{}  {} of {}", text_of(gpu, "name"), format_bytes(bytes_of(gpu, "memory_used_bytes")),
+                                format_bytes(bytes_of(gpu, "memory_total_bytes")));
+  if (const auto busy = json_int(gpu, "utilization_percent")) out += fmt::format("  {} % busy", *busy);
+  const Json& processes = json_member(gpu, "processes");
+  if (!processes.is_array()) return out;
+  const char* before = "  ";
+  for (const Json& process : processes) out += std::exchange(before, ", ") + gpu_process_text(process);
+  return out;
+}
+
+std::string gpu_rows(const Json& gpus) {
+  std::string out;
+  if (!gpus.is_array()) return out;
+  for (const Json& gpu : gpus) out += row(fmt::format("gpu {}", json_int(gpu, "index").value_or(0)), gpu_text(gpu));
   return out;
 }
 
@@ -132,6 +160,7 @@ std::string status_page(const Json& status, WallTime now) {
   if (target != active) out += row("target", target.empty() ? "none" : target);
   out += row("load", load_text(status));
   out += engine_rows(json_member(status, "engine"));
+  out += gpu_rows(json_member(status, "gpus"));
   out += row("proxy", proxy_text(json_member(status, "proxy")));
   out += operation_rows(json_member(status, "operations"));
   out += condition_blocks(json_member(status, "conditions"));

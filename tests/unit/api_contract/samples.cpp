@@ -91,6 +91,8 @@ Snapshot snapshot() {
   snapshot.load = {10, 20, 0.5, 3.5};
   snapshot.last_failure = failure();
   snapshot.conditions = {{"live_restore_off", Severity::warning, at(), "t", "d", "a"}};
+  snapshot.gpus = {{0, "GPU-aaaa", "NVIDIA H200", 150'754'820'096, 128'000'000'000, 87,
+                    {{4242, "llama-server", Bytes{120'000'000'000}, "c0ffee", true}, {17, "", {}, "", false}}}};
   snapshot.proxy = {{"127.0.0.1:8000"}, 2, 1, 40, 4.5};
   snapshot.operations = {operation()};
   snapshot.settings = std::make_shared<const Settings>(settings());

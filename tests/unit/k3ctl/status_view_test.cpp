@@ -41,6 +41,16 @@ TEST(StatusPage, of_a_load) {
             "proxy      127.0.0.1:8000; 0 in flight, 2 waiting (5 s)\n");
 }
 
+TEST(StatusPage, has_a_line_for_each_gpu) {
+  Snapshot snapshot = loading();
+  snapshot.gpus = {{0, "GPU-a", "NVIDIA H200", 150'700'000'000, 130'000'000'000, 42,
+                    {{7, "llama-server", Bytes{120'000'000'000}, "c", true}, {9, "", {}, "", false}}},
+                   {1, "GPU-b", "NVIDIA \x1b[2JH200", 150'700'000'000, 0, 0, {}}};
+  EXPECT_THAT(page_of(snapshot),
+              testing::HasSubstr("gpu 0      NVIDIA H200  130.0 GB of 150.7 GB  42 % busy  llama-server 120.0 GB (ours), pid 9\n"
+                                 "gpu 1      NVIDIA \\x1b[2JH200  0 B of 150.7 GB  0 % busy\n"));
+}
+
 TEST(StatusPage, shows_trouble_with_what_to_do_and_makes_it_safe) {
   Snapshot snapshot = loading();
   snapshot.conditions = {
