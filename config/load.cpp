@@ -1,20 +1,19 @@
 // The file: who may change it, and its mistakes as one error.
+#include "config/load.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "config/config.hpp"
 #include "daemon/base/files.hpp"
 
 namespace k3d::config {
 namespace {
 
-constexpr Bytes kLargest = kMiB;
-
 /// Whoever can write this file decides what runs as root's Docker client, so it must be root's or ours alone.
 Status check_owner(const std::filesystem::path& file) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(file.c_str(), &info) != 0) {
     const Error error = file_error("look at", file, errno);
     return fail(Code::config_invalid, "cannot read the configuration", "name another file with --config", error.text());
@@ -35,11 +34,15 @@ Status check_owner(const std::filesystem::path& file) {
 
 }  // namespace
 
-Result<Settings> load(const std::filesystem::path& file) {
+Result<std::string> read_trusted(const std::filesystem::path& file, Bytes limit) {
   if (const Status owner = check_owner(file); !owner) return std::unexpected(owner.error());
-  const Result<std::string> text = read_file(file, kLargest);
+  Result<std::string> text = read_file(file, limit);
   if (!text) return fail(Code::config_invalid, "cannot read the configuration", "", text.error().text());
-  Decoded decoded = decode(*text, file);
+  return text;
+}
+
+Result<Settings> decode_whole(std::string_view text, const std::filesystem::path& file) {
+  Decoded decoded = decode(text, file);
   if (decoded.mistakes.empty()) return std::move(decoded.settings);
   std::string lines;
   for (const Mistake& mistake : decoded.mistakes) {
@@ -47,6 +50,12 @@ Result<Settings> load(const std::filesystem::path& file) {
     lines += describe(file, mistake);
   }
   return fail(Code::config_invalid, std::move(lines));
+}
+
+Result<Settings> load(const std::filesystem::path& file) {
+  const Result<std::string> text = read_trusted(file);
+  if (!text) return std::unexpected(text.error());
+  return decode_whole(*text, file);
 }
 
 }  // namespace k3d::config

@@ -53,6 +53,8 @@ struct Source {
   bool vision = false;
   std::vector<std::string> patches;
   std::string cuda_architectures = "auto";
+
+  friend bool operator==(const Source&, const Source&) = default;
 };
 
 /// A model of the hub (`repo`) or a file of this host (`path`); exactly one is set.
@@ -61,6 +63,8 @@ struct Model {
   std::string repo, revision, mmproj, tokenizer;
   std::filesystem::path local;  ///< folder of quants made here, searched first; may be empty
   std::filesystem::path path;   ///< first shard
+
+  friend bool operator==(const Model&, const Model&) = default;
 };
 
 enum class PlacementMode { fit, n_cpu_moe, override_tensors };
@@ -71,6 +75,8 @@ struct Placement {
   std::optional<int> n_cpu_moe;        ///< set in mode n_cpu_moe
   std::vector<double> tensor_split;    ///< empty: auto
   std::vector<std::string> tensors;    ///< "REGEX=DEVICE", mode override_tensors
+
+  friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 enum class GpuChoice { all, none, listed };
@@ -78,6 +84,8 @@ enum class GpuChoice { all, none, listed };
 struct Gpus {
   GpuChoice choice = GpuChoice::all;
   std::vector<std::string> listed;  ///< indexes or UUIDs
+
+  friend bool operator==(const Gpus&, const Gpus&) = default;
 };
 
 enum class WhileLoading { reject, hold };
@@ -111,6 +119,8 @@ struct Profile {
   std::optional<int> threads;          ///< nothing: physical cores
   std::optional<Bytes> cache_ram;      ///< nothing: by RAM
   std::optional<int> ctx_checkpoints;  ///< nothing: by RAM and slots
+
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 enum class OnExit { leave, stop };
@@ -120,6 +130,8 @@ struct Boot {
   enum class Choice { none, last, profile };
   Choice choice = Choice::none;
   std::string profile;  ///< with Choice::profile
+
+  friend bool operator==(const Boot&, const Boot&) = default;
 };
 
 struct Settings {

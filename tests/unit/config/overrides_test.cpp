@@ -119,9 +119,10 @@ TEST(Overrides, rules_between_keys_hold_against_what_the_profile_has) {
 }
 
 TEST(Overrides, fit_target_goes_with_mode_fit_and_the_number_of_gpus) {
-  EXPECT_EQ(refused({{"fit_target_mib", "1"}}, profile_of("placement: {mode: n_cpu_moe, layers: 4}")),
-            "fit_target_mib: the placement of profile \"p\" is of another mode (fit_target_mib is allowed with placement "
-            "mode fit)");
+  EXPECT_EQ(
+      refused({{"fit_target_mib", "1"}}, profile_of("placement: {mode: n_cpu_moe, layers: 4}")),
+      "fit_target_mib: the placement of profile \"p\" is of another mode (fit_target_mib is allowed with placement "
+      "mode fit)");
   EXPECT_THAT(refused({{"fit_target_mib", "[1, 2, 3]"}}, profile_of("gpus: [0, 1]")),
               HasSubstr("fit_target_mib has 3 numbers for 2 GPUs"));
 }
