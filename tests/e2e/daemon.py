@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import threading
 import time
 import uuid
 
@@ -58,6 +59,47 @@ class Answer:
 
     def json(self):
         return json.loads(self.text)
+
+
+class Stream(threading.Thread):
+    """A streamed chat that begins at once; .join() it, then look at what became of it.
+
+    kind: "done" (ended in [DONE]), "refused" (an answer other than 200), "cut" (broken off after its first byte),
+    or what must never be: "silent" (a clean end without [DONE]), "lost" (no answer at all)."""
+
+    def __init__(self, daemon, tokens=64, timeout=60, model="any"):
+        super().__init__(daemon=True)
+        self.port, self.timeout = daemon.proxy_port, timeout
+        self.ask = {"model": model, "stream": True, "max_tokens": tokens, "ignore_eos": True,
+                    "messages": [{"role": "user", "content": "Hi"}]}
+        self.kind, self.status, self.headers, self.body, self.why = None, None, {}, b"", None
+        self.began, self.ended = time.monotonic(), None
+        self.start()
+
+    def run(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+        try:
+            connection.request("POST", "/v1/chat/completions", json.dumps(self.ask), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            self.status, self.headers = response.status, {k.lower(): v for k, v in response.getheaders()}
+            while piece := response.read1(65536):
+                self.body += piece
+            whole = self.body.rstrip().endswith(b"data: [DONE]")
+            self.kind = "refused" if self.status != 200 else "done" if whole else "silent"
+        except (http.client.HTTPException, OSError) as error:
+            self.why = repr(error)
+            cut = self.status is not None and not isinstance(error, TimeoutError)
+            self.kind = "cut" if cut else "lost"
+        finally:
+            self.ended = time.monotonic()
+            connection.close()
+
+    @property
+    def code(self):
+        return json.loads(self.body)["error"]["code"] if self.kind == "refused" else None
+
+    def __repr__(self):
+        return f"Stream({self.kind}, {self.status}, {self.body[-120:]!r}, {self.why})"
 
 
 class Daemon:
