@@ -93,9 +93,13 @@ Json profile_config_object(const Profile& profile) {
   out["aliases"] = Json(profile.aliases);
   out["while_loading"] = profile.while_loading == WhileLoading::hold ? "hold" : "reject";
   out["hold_seconds"] = profile.hold.count();
+  out["on_request"] = profile.on_request == OnRequest::switch_over ? "switch" : "refuse";
   out["on_failure"] = profile.on_failure == OnFailure::rollback ? "rollback" : "stay_down";
   out["drain_seconds"] = profile.drain.count();
   out["stall_seconds"] = profile.stall.count();
+  out["min_residency_seconds"] = profile.min_residency.count();
+  out["idle_stop_seconds"] = profile.idle_stop ? Json(profile.idle_stop->count()) : Json(nullptr);
+  out["self_heal"] = profile.self_heal;
   out["allow_unproven"] = profile.allow_unproven;
   out["cache_type"] = profile.cache_type;
   out["threads"] = auto_or(profile.threads);
@@ -123,7 +127,8 @@ Json profile_object(const Snapshot& snapshot, const Profile& profile, const Prof
   out["files"] = std::move(files);
   out["image_present"] = facts.image_present ? Json(*facts.image_present) : Json(nullptr);
   out["proven"] = nullptr;
-  out["overrides"] = nullptr;
+  const auto overrides = snapshot.overrides.find(profile.name);
+  out["overrides"] = overrides == snapshot.overrides.end() ? Json(nullptr) : overrides_object(overrides->second);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "daemon/base/result.hpp"
+#include "daemon/model/overrides.hpp"
 
 namespace k3d::api {
 
@@ -25,12 +26,24 @@ struct DeactivateRequest {
   std::string reason;
 };
 
+/// POST profiles/{name}/overrides: takes the place of what was set before.
+struct OverridesRequest {
+  Overrides set;  ///< at least one
+  std::string reason;
+};
+
 /// An empty body is every default. Fails with invalid_request, naming the field and what is allowed.
 Result<ActivateRequest> parse_activate_request(std::string_view body);
 Result<DeactivateRequest> parse_deactivate_request(std::string_view body);
+/// {"set": {KEY: a whole number or a text as in YAML}, "reason"}. Which keys there may be is not decided here.
+Result<OverridesRequest> parse_overrides_request(std::string_view body);
+/// {"reason"}, or no body at all: of calls that take nothing else.
+Result<std::string> parse_reason_request(std::string_view body);
 
 /// The bodies that parse_* reads back.
 std::string activate_request_json(const ActivateRequest& request);
 std::string deactivate_request_json(const DeactivateRequest& request);
+std::string overrides_request_json(const OverridesRequest& request);
+std::string reason_request_json(const std::string& reason);
 
 }  // namespace k3d::api

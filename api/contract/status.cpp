@@ -61,6 +61,21 @@ Json gpu_object(const GpuState& gpu) {
   return out;
 }
 
+Json backoff_object(const BackoffView& backoff) {
+  Json out = Json::object();
+  out["attempt"] = backoff.attempt;
+  out["limit"] = backoff.limit;
+  out["retry_at"] = time_or_null(backoff.retry_at);
+  return out;
+}
+
+Json remedy_object(const Remedy& remedy) {
+  Json out = Json::object();
+  out["text"] = remedy.text;
+  out["set"] = overrides_object(remedy.set);
+  return out;
+}
+
 Json proxy_object(const ProxyView& proxy) {
   Json out = Json::object();
   out["listen"] = Json(proxy.listen);
@@ -93,7 +108,7 @@ Json failure_object(const Failure& failure) {
   out["title"] = text_or_null(failure.title);
   out["detail"] = text_or_null(failure.detail);
   out["advice"] = text_or_null(failure.advice);
-  out["remedy"] = nullptr;
+  out["remedy"] = failure.remedy ? remedy_object(*failure.remedy) : Json(nullptr);
   out["profile"] = text_or_null(failure.profile);
   out["operation_id"] = text_or_null(failure.operation_id);
   out["attempt"] = failure.attempt == 0 ? Json(nullptr) : Json(failure.attempt);
@@ -124,10 +139,10 @@ std::string status_json(const Snapshot& snapshot) {
   out["phase_since"] = time_or_null(snapshot.phase_since);
   out["active_profile"] = text_or_null(snapshot.active_profile);
   out["target_profile"] = text_or_null(snapshot.target_profile);
-  out["held_by"] = nullptr;
+  out["held_by"] = text_or_null(snapshot.held_by);
   out["engine"] = snapshot.engine ? engine_object(*snapshot.engine) : Json(nullptr);
   out["load"] = load_object(snapshot.load);
-  out["backoff"] = nullptr;
+  out["backoff"] = snapshot.backoff ? backoff_object(*snapshot.backoff) : Json(nullptr);
   out["last_failure"] = snapshot.last_failure ? failure_object(*snapshot.last_failure) : Json(nullptr);
   out["conditions"] = Json::array();
   for (const Condition& condition : snapshot.conditions) out["conditions"].push_back(condition_object(condition));

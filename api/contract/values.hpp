@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/base/units.hpp"
+#include "daemon/model/overrides.hpp"
 
 namespace k3d::api {
 
@@ -22,6 +23,9 @@ Json time_or_null(const std::optional<WallTime>& time);
 Json number_or_null(const std::optional<double>& number);
 Json number_or_null(const std::optional<int>& number);
 Json bytes_or_null(const std::optional<Bytes>& bytes);
+
+/// {"ubatch": 2048, "cache_type": "q8_0"}: what is all digits is a number, everything else a text.
+Json overrides_object(const Overrides& set);
 
 /// {"items": [...], "next": null}. `items` is a JSON array, newest first; `next` is what `after` takes for the rest.
 std::string list_json(const Json& items, const std::optional<std::string>& next);

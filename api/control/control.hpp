@@ -6,6 +6,7 @@
 
 #include "api/http/router.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/model/reload.hpp"
 #include "daemon/ports/containers.hpp"
 
 namespace k3d::api {
@@ -15,6 +16,8 @@ struct ControlDependencies {
   Containers& containers;
   /// The container as a command that people know, for dry runs.
   std::function<std::vector<std::string>(const LaunchSpec&)> docker_run;
+  /// Reads the configuration again. Errors: config_invalid, with every mistake; shutting_down.
+  std::function<Task<Result<ReloadOutcome>>(std::string asked_by, std::string reason)> reload;
 };
 
 /// Every route of openapi.yaml, and no other. `deps` outlives the routes.
@@ -23,8 +26,14 @@ std::vector<Route> control_routes(ControlDependencies& deps);
 std::vector<Route> status_routes(ControlDependencies& deps);
 std::vector<Route> event_routes(ControlDependencies& deps);
 std::vector<Route> profile_routes(ControlDependencies& deps);
+std::vector<Route> override_routes(ControlDependencies& deps);
 std::vector<Route> operation_routes(ControlDependencies& deps);
 std::vector<Route> log_routes(ControlDependencies& deps);
+std::vector<Route> audit_routes(ControlDependencies& deps);
+std::vector<Route> reload_routes(ControlDependencies& deps);
+
+/// Answers with the profile as it is now, or that there is none.
+Task<void> answer_profile(ControlDependencies& deps, Exchange& exchange, std::string name);
 
 /// Who asks, for the audit trail: "uid 1000" on the unix socket, "token from ADDRESS" on TCP.
 std::string asked_by(const Exchange& exchange);

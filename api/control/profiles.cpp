@@ -46,18 +46,6 @@ Task<void> list_profiles(ControlDependencies& deps, Exchange& exchange) {
   co_await exchange.reply(json_response(200, list_json(items, std::nullopt)));
 }
 
-Task<void> get_profile(ControlDependencies& deps, Exchange& exchange) {
-  const SnapshotPtr snapshot = deps.supervisor.snapshot();
-  const std::string name = exchange.parameters().at("name");
-  const Profile* profile = snapshot->settings->find_profile(name);
-  if (profile == nullptr) {
-    co_await exchange.reply(problem_response(unknown_profile(*snapshot->settings, name)));
-    co_return;
-  }
-  const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, *profile);
-  co_await exchange.reply(json_response(200, profile_json(*snapshot, *profile, facts)));
-}
-
 /// The operation is written down before its id is told: a daemon that crashes right after still knows it.
 Task<void> answer_asked(ControlDependencies& deps, Exchange& exchange, Result<lifecycle::Asked> asked) {
   if (!asked) {
@@ -71,6 +59,11 @@ Task<void> answer_asked(ControlDependencies& deps, Exchange& exchange, Result<li
 }
 
 Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string name) {
+  const auto settings = deps.supervisor.snapshot()->settings;
+  if (settings->find_profile(name) == nullptr) {
+    co_await exchange.reply(problem_response(unknown_profile(*settings, name)));
+    co_return;
+  }
   const Result<Launch> launch = co_await deps.supervisor.dry_run(name);
   if (!launch) {
     co_await exchange.reply(problem_response(launch.error()));
@@ -86,9 +79,8 @@ Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string na
 Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
   const std::string name = exchange.parameters().at("name");
   const Result<ActivateRequest> request = parse_activate_request(exchange.body());
-  const SnapshotPtr snapshot = deps.supervisor.snapshot();
-  if (!request || snapshot->settings->find_profile(name) == nullptr) {
-    co_await exchange.reply(problem_response(request ? unknown_profile(*snapshot->settings, name) : request.error()));
+  if (!request) {
+    co_await exchange.reply(problem_response(request.error()));
     co_return;
   }
   if (request->dry_run) {
@@ -115,11 +107,22 @@ Task<void> deactivate(ControlDependencies& deps, Exchange& exchange) {
 
 }  // namespace
 
+Task<void> answer_profile(ControlDependencies& deps, Exchange& exchange, std::string name) {
+  const SnapshotPtr snapshot = deps.supervisor.snapshot();
+  const Profile* profile = snapshot->settings->find_profile(name);
+  if (profile == nullptr) {
+    co_await exchange.reply(problem_response(unknown_profile(*snapshot->settings, name)));
+    co_return;
+  }
+  const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, *profile);
+  co_await exchange.reply(json_response(200, profile_json(*snapshot, *profile, facts)));
+}
+
 std::vector<Route> profile_routes(ControlDependencies& deps) {
   return {
       {"GET", "/api/v1/profiles", "list_profiles", Scope::read, [&deps](Exchange& e) { return list_profiles(deps, e); }},
       {"GET", "/api/v1/profiles/{name}", "get_profile", Scope::read,
-       [&deps](Exchange& e) { return get_profile(deps, e); }},
+       [&deps](Exchange& e) { return answer_profile(deps, e, e.parameters().at("name")); }},
       {"POST", "/api/v1/profiles/{name}/activate", "activate_profile", Scope::write,
        [&deps](Exchange& e) { return activate(deps, e); }},
       {"POST", "/api/v1/deactivate", "deactivate", Scope::write, [&deps](Exchange& e) { return deactivate(deps, e); }},

@@ -72,7 +72,10 @@ class Daemon {
                                      config::with_overrides},
                     settings_,
                     kVersion, api::status_json),
-        control_{supervisor_, *containers_, docker::docker_run_arguments},
+        control_{supervisor_, *containers_, docker::docker_run_arguments,
+                 [](std::string, std::string) -> Task<Result<ReloadOutcome>> {
+                   co_return fail(Code::not_yet, "reading the configuration again isn't built");
+                 }},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/api_contract/schema_check.hpp"
+
 namespace k3d::api {
 namespace {
 
@@ -78,6 +80,57 @@ TEST(DeactivateRequest, takes_force_and_reason_alone) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().hint, "allowed are force, reason");
   EXPECT_TRUE(parse_deactivate_request(deactivate_request_json({true, "x"})));
+}
+
+TEST(OverridesRequest, numbers_and_texts_are_read_as_yaml_would_have_them) {
+  const Result<OverridesRequest> request = parse_overrides_request(
+      R"({"set":{"ubatch":2048,"cache_type":"q8_0","cache_ram":"8GiB","fit_target_mib":"[1, 2]"},"reason":"oom"})");
+  ASSERT_TRUE(request) << request.error().text();
+  EXPECT_EQ(
+      request->set,
+      (Overrides{{"ubatch", "2048"}, {"cache_type", "q8_0"}, {"cache_ram", "8GiB"}, {"fit_target_mib", "[1, 2]"}}));
+  EXPECT_EQ(request->reason, "oom");
+}
+
+TEST(OverridesRequest, other_shapes_are_refused_with_what_is_allowed) {
+  const auto refused = [](const std::string& body) {
+    const Result<OverridesRequest> request = parse_overrides_request(body);
+    if (request) return std::string("taken");
+    EXPECT_EQ(request.error().code, Code::invalid_request) << body;
+    return request.error().text();
+  };
+  for (const char* value : {"1.5", "true", "null", "[1]", "{}"}) {
+    EXPECT_EQ(refused(R"({"set":{"ubatch":)" + std::string(value) + "}}"),
+              "\"set.ubatch\" is neither a whole number nor a text (write a whole number, or a text as in the "
+              "configuration)");
+  }
+  EXPECT_THAT(refused("{}"), HasSubstr("\"set\" is missing (allowed are set, reason)"));
+  EXPECT_THAT(refused(R"({"set":{}})"), HasSubstr("DELETE removes the overrides"));
+  EXPECT_THAT(refused(R"({"set":[]})"), HasSubstr("\"set\" is not an object"));
+  EXPECT_THAT(refused(R"({"ubatch":2048})"), HasSubstr("there is no field \"ubatch\" in this request"));
+  EXPECT_THAT(refused(R"({"set":{"ubatch":1},"reason":7})"), HasSubstr("\"reason\" is not a text"));
+  for (const char* body : {"", " ", "[]", "null", "{", "\xff"}) refused(body);
+  EXPECT_THAT(refused(std::string(100'000, '[')), HasSubstr("nested deeper"));
+}
+
+TEST(OverridesRequest, what_the_client_writes_is_what_the_server_reads) {
+  const Overrides set{{"context", "0"}, {"ubatch", "2048"}, {"threads", "008"}, {"slots", std::string(20, '9')}};
+  const std::string json = overrides_request_json({set, "why"});
+  EXPECT_THAT(json, HasSubstr(R"("ubatch":2048)"));
+  EXPECT_THAT(json, HasSubstr(R"("threads":"008")"));
+  const Result<OverridesRequest> back = parse_overrides_request(json);
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(back->set, set);
+  EXPECT_EQ(back->reason, "why");
+  EXPECT_EQ(schema_faults("OverridesRequest", json), "");
+}
+
+TEST(ReasonRequest, is_a_reason_or_nothing) {
+  for (const char* body : {"", "{}", R"({"reason":null})"}) EXPECT_EQ(parse_reason_request(body), "") << body;
+  EXPECT_EQ(parse_reason_request(reason_request_json("a \"reason\"")), "a \"reason\"");
+  EXPECT_EQ(parse_reason_request(R"({"force":true})").error().hint, "allowed is reason");
+  EXPECT_FALSE(parse_reason_request("[]"));
+  EXPECT_EQ(schema_faults("ReasonRequest", reason_request_json("")), "");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Failure failure() {
   failure.attempt = 3;
   failure.exit_code = 1;
   failure.retryable = true;
+  failure.remedy = Remedy{"a smaller ubatch", {{"cache_type", "q8_0"}, {"ubatch", "2048"}}};
   failure.log_excerpt = {"CUDA error: out of memory"};
   failure.at = at(4);
   return failure;
@@ -86,9 +87,13 @@ Snapshot snapshot() {
   engine.argv = {"--model", "/model/a b.gguf"};
   engine.started_at = at(1);
   engine.ready_at = at(2);
+  engine.restarts = 1;
   engine.adopted = true;
   snapshot.engine = engine;
   snapshot.load = {10, 20, 0.5, 3.5};
+  snapshot.backoff = BackoffView{1, 2, at(60)};
+  snapshot.held_by = "op-8";
+  snapshot.overrides = {{"batch", {{"fit_target_mib", "[5632, 10240]"}, {"ubatch", "2048"}}}};
   snapshot.last_failure = failure();
   snapshot.conditions = {{"live_restore_off", Severity::warning, at(), "t", "d", "a"}};
   snapshot.gpus = {{0, "GPU-aaaa", "NVIDIA H200", 150'754'820'096, 128'000'000'000, 87,

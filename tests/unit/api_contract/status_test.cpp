@@ -40,6 +40,17 @@ TEST(StatusJson, names_all_running_operations_and_only_the_newest_ended_ones) {
   EXPECT_EQ(operations.back()["id"], "op-39");
 }
 
+TEST(StatusJson, a_remedy_has_numbers_where_it_has_only_digits) {
+  Snapshot snapshot;
+  snapshot.last_failure = samples::failure();
+  snapshot.last_failure->remedy =
+      Remedy{"less", {{"ubatch", "2048"}, {"cache_ram", "8GiB"}, {"fit_target_mib", "[1, 2]"}, {"context", "0"}}};
+  const std::string json = status_json(snapshot);
+  EXPECT_EQ(Json::parse(json)["last_failure"]["remedy"].dump(),
+            R"({"text":"less","set":{"cache_ram":"8GiB","context":0,"fit_target_mib":"[1, 2]","ubatch":2048}})");
+  EXPECT_EQ(schema_faults("Status", json), "");
+}
+
 TEST(StatusJson, F49_bytes_that_are_not_utf8_are_replaced) {
   Snapshot snapshot = samples::snapshot();
   snapshot.last_failure->log_excerpt = {std::string("a\xff\0b", 4)};
@@ -64,7 +75,7 @@ TEST(OpenApi, has_an_operation_id_for_every_call_and_describes_problems) {
       EXPECT_TRUE(call.contains("operationId")) << method << " " << path;
     }
   }
-  EXPECT_EQ(calls, 13u);
+  EXPECT_EQ(calls, 17u);
 }
 
 }  // namespace

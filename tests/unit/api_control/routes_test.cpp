@@ -33,7 +33,7 @@ TEST(Routes, are_those_of_the_description_and_no_others) {
   alignas(lifecycle::Supervisor) static unsigned char supervisor[sizeof(lifecycle::Supervisor)];
   asio::io_context loop(1);
   const auto containers = docker::connect(loop.get_executor(), DockerSettings{});
-  ControlDependencies deps{*reinterpret_cast<lifecycle::Supervisor*>(supervisor), *containers, {}};
+  ControlDependencies deps{*reinterpret_cast<lifecycle::Supervisor*>(supervisor), *containers, {}, {}};
   std::set<std::string> served;
   for (const Route& route : control_routes(deps)) {
     served.insert(std::string(route.method) + " " + std::string(route.pattern) + " " + std::string(route.operation_id) +
