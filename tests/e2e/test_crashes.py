@@ -1,11 +1,16 @@
 """k3d killed at any moment: at most one container, nothing hangs, the next start goes on from what Docker says."""
+import http.client
+import json
 import os
 import subprocess
+import threading
 import time
 
 import pytest
 
-from daemon import K3D, wait_for
+from daemon import K3D, Stream, UnixConnection, wait_for
+from docker_gate import Gate
+from oracles import Truth, joined, settled, streams
 
 ROUNDS = 40 if os.environ.get("K3D_SOAK") else 6
 
@@ -39,8 +44,6 @@ def test_F1_F2_F3_F4_killed_at_any_moment_of_a_start(make_daemon, delay_ms):
 
 
 def test_F5_killed_while_answers_stream(make_daemon):
-    import http.client
-    import json
     daemon = make_daemon().start()
     daemon.up("batch")
     pid = daemon.inspect()["State"]["Pid"]
@@ -57,6 +60,179 @@ def test_F5_killed_while_answers_stream(make_daemon):
     wait_for(lambda: daemon.chat().status == 200, 5, "the next answer")
     assert time.monotonic() - began < 4
     assert daemon.inspect()["State"]["Pid"] == pid
+
+
+# ---- in each phase of a switch --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gated(make_daemon, folder):
+    """A daemon that talks to Docker through a gate, with `batch` up."""
+    gate = Gate(folder / "gate.sock")
+    daemon = make_daemon(profiles={"batch": {"context": 65536, "drain_seconds": 600}})
+    daemon.docker_host = gate.host
+    daemon.configure()
+    daemon.start()
+    daemon.up("batch")
+    yield daemon, gate
+    daemon.stop()
+    gate.close()
+    daemon.docker_host = None
+
+
+def pid_of(daemon) -> int:
+    return daemon.inspect()["State"]["Pid"]
+
+
+def goes_on(daemon, operation, truth):
+    """After a crash: what was under way goes on under its id; one engine, and the status knows it."""
+    ended = daemon.wait_operation(operation["id"], 60)
+    status = settled(daemon)
+    if ended["state"] == "succeeded":
+        assert status["active_profile"] == "interactive"
+    else:
+        assert ended["error"]["code"] == "interrupted", ended
+    wait_for(lambda: len(daemon.containers(running=False)) == len(daemon.containers()), 20, "the end of what was half made")
+    daemon.up("interactive")
+    assert daemon.chat(model="interactive").status == 200
+    assert len(daemon.containers(running=False)) == 1 and truth.told() <= 1
+    return ended
+
+
+OLD_LIVES = {"preparing", "stop"}
+PLACES = {
+    "preparing": (r"GET \S*/images/", False),
+    "stop": (r"POST \S*/kill", False),
+    "stopped": (r"POST \S*/kill", True),
+    "removal": (r"DELETE \S*/containers/", False),
+    "create": (r"POST \S*/containers/create", False),
+    "created": (r"POST \S*/containers/create", True),
+    "start": (r"POST \S*/start", False),
+    "started": (r"POST \S*/start", True),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_F1_F2_F3_F6_F7_killed_between_two_calls_of_a_switch(gated, place):
+    daemon, gate = gated
+    truth, pid = Truth(daemon), pid_of(daemon)
+    pattern, answered = PLACES[place]
+    gate.hold(pattern, answered)
+    operation = daemon.activate("interactive")
+    assert gate.held.wait(20), "the call never came"
+    daemon.kill()
+    gate.open(drop=True)
+    if place in OLD_LIVES:
+        assert pid_of(daemon) == pid
+    if place == "started":
+        pid = wait_for(lambda: daemon.containers() and pid_of(daemon), 10, "the start by Docker")
+    daemon.start()
+    if place in OLD_LIVES:
+        wait_for(lambda: "adopting a running engine" in daemon.log.read_text(), 5, "the adoption")
+    ended = goes_on(daemon, operation, truth)
+    if place == "started":
+        assert pid_of(daemon) == pid, "the load was not begun again"
+    assert ended["id"] == operation["id"]
+
+
+def test_F6_killed_between_the_signal_and_the_end_of_a_deactivation(gated):
+    daemon, gate = gated
+    gate.hold(r"POST \S*/kill", answer=True)
+    operation = daemon.call("POST", "/api/v1/deactivate", {}).json()
+    assert gate.held.wait(20)
+    daemon.kill()
+    gate.open(drop=True)
+    wait_for(lambda: daemon.containers() == [], 10, "the engine's end")
+    daemon.start()
+    assert daemon.wait_operation(operation["id"])["state"] in ("failed", "succeeded")
+    wait_for(lambda: daemon.containers(running=False) == [], 10, "the container's removal")
+    assert daemon.wait_phase("stopped", 10)["engine"] is None
+    daemon.up("batch")
+
+
+def test_F5_killed_while_draining_the_old_engine_is_kept(gated):
+    daemon, _ = gated
+    truth, pid, running = Truth(daemon), pid_of(daemon), streams(daemon, 2, 16000)
+    operation = daemon.activate("interactive")
+    daemon.wait_phase("draining", 10)
+    daemon.kill()
+    assert {one.kind for one in joined(running)} == {"cut"} and pid_of(daemon) == pid
+    daemon.start()
+    wait_for(lambda: "adopting a running engine" in daemon.log.read_text(), 5, "the adoption")
+    goes_on(daemon, operation, truth)
+
+
+def at_phase(daemon, phase) -> threading.Event:
+    """Set as soon as the stream of events says so."""
+    connection, seen = UnixConnection(daemon.control, 60), threading.Event()
+    connection.request("GET", "/api/v1/events")
+    response = connection.getresponse()
+
+    def read():
+        wanted = f'"phase":"{phase}"'.encode()
+        for line in response:
+            if wanted in line:
+                seen.set()
+                break
+        connection.close()
+
+    threading.Thread(target=read, daemon=True).start()
+    return seen
+
+
+@pytest.mark.parametrize("phase", ["loading", "probing"])
+def test_F4_killed_while_loading_or_probing_the_load_goes_on(make_daemon, big, phase):
+    daemon = make_daemon(models={"large": {"path": big}}, profiles={"interactive": {"model": "large"}}).start()
+    daemon.up("batch")
+    truth, seen = Truth(daemon), at_phase(daemon, phase)
+    operation = daemon.activate("interactive")
+    assert seen.wait(60)
+    daemon.kill()
+    pid = pid_of(daemon)
+    daemon.start()
+    status = daemon.wait_phase("ready", 60)
+    assert status["engine"]["adopted"] and status["active_profile"] == "interactive" and pid_of(daemon) == pid
+    goes_on(daemon, operation, truth)
+    assert pid_of(daemon) == pid
+
+
+def busy(daemon, count, attempt) -> list:
+    """Answers asked of the engine past k3d: they outlive it."""
+    body = json.dumps({"prompt": "x", "n_predict": 16000, "stream": True, "ignore_eos": True})
+    asked = []
+    for _ in range(count):
+        connection = UnixConnection(daemon.state / "attempts" / str(attempt) / "engine.sock", 120)
+        connection.request("POST", "/completion", body, {"Content-Type": "application/json"})
+        asked.append(connection)
+    return asked
+
+
+def test_F5_adopted_within_a_second_with_every_slot_busy(make_daemon):
+    daemon = make_daemon(profiles={"batch": {"context": 65536}}).start()
+    daemon.up("batch")
+    pid, attempt = pid_of(daemon), daemon.status()["engine"]["attempt"]
+    asked = busy(daemon, 6, attempt)
+    asked[0].getresponse().read(64)
+    daemon.kill()
+    began = time.monotonic()
+    daemon.start(wait=False)
+    wait_for(lambda: answers(daemon, "/tokenize", {"content": "x"}), 5, "the first answer through the proxy")
+    assert time.monotonic() - began < 1
+    waiting = Stream(daemon, 8)
+    for connection in asked:
+        connection.close()
+    waiting.join(30)
+    assert waiting.kind == "done" and pid_of(daemon) == pid and daemon.status()["engine"]["adopted"]
+
+
+def answers(daemon, path, body) -> bool:
+    try:
+        return daemon.ask("POST", path, body).status == 200
+    except OSError:
+        return False
+
+
+# ---- engines that end -----------------------------------------------------------------------------------------------
 
 
 def test_F30_a_removed_container_is_named(daemon):
