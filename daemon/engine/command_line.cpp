@@ -4,14 +4,13 @@
 #include <set>
 
 #include "daemon/engine/arguments.hpp"
+#include "daemon/engine/batches.hpp"
 #include "daemon/engine/extra_args.hpp"
 #include "daemon/engine/placement_flags.hpp"
 
 namespace k3d::engine {
 namespace {
 
-constexpr int kHybridBatch = 4096;  ///< each micro-batch copies all CPU experts to a GPU: few and large ones
-constexpr int kResidentBatch = 2048;
 /// A sixteenth of the RAM for the prompt cache, and one for checkpoints. A cached prompt of Kimi-K3 takes 0.9 to
 /// 1.4 GB, so the engine's own 8 GiB would churn.
 constexpr Bytes kRamShare = 16;
@@ -44,11 +43,9 @@ void add_address(Arguments& arguments, const EngineAddress& address) {
 }
 
 void add_batches(Arguments& arguments, const Profile& profile) {
-  const bool hybrid = profile.gpus.choice != GpuChoice::none && is_hybrid(profile.placement);
-  const int fitting = hybrid ? kHybridBatch : kResidentBatch;
-  const int batch = profile.batch.value_or(std::max(fitting, profile.ubatch.value_or(0)));
-  arguments.need({"--batch-size", "-b"}, "batch", std::to_string(batch));
-  arguments.need({"--ubatch-size", "-ub"}, "ubatch", std::to_string(profile.ubatch.value_or(std::min(fitting, batch))));
+  const Batches batches = batches_of(profile);
+  arguments.need({"--batch-size", "-b"}, "batch", std::to_string(batches.batch));
+  arguments.need({"--ubatch-size", "-ub"}, "ubatch", std::to_string(batches.ubatch));
 }
 
 /// In MiB, a multiple of 256.

@@ -12,10 +12,9 @@ namespace {
 constexpr int kFitMarginMib = 4096;
 
 void add_fit(Arguments& arguments, const Placement& placement) {
-  const std::vector<int> margins =
-      placement.fit_target_mib.empty() ? std::vector<int>{kFitMarginMib} : placement.fit_target_mib;
   arguments.need({"--fit", "-fit"}, "placement.mode: fit", "on");
-  arguments.need({"--fit-target", "-fitt"}, "placement.fit_target_mib", fmt::format("{}", fmt::join(margins, ",")));
+  arguments.need({"--fit-target", "-fitt"}, "placement.fit_target_mib",
+                 fmt::format("{}", fmt::join(fit_margins(placement), ",")));
 }
 
 void add_explicit(Arguments& arguments, const Placement& placement) {
@@ -35,6 +34,10 @@ void add_explicit(Arguments& arguments, const Placement& placement) {
 }
 
 }  // namespace
+
+std::vector<int> fit_margins(const Placement& placement) {
+  return placement.fit_target_mib.empty() ? std::vector<int>{kFitMarginMib} : placement.fit_target_mib;
+}
 
 bool is_hybrid(const Placement& placement) {
   if (placement.mode == PlacementMode::n_cpu_moe) return placement.n_cpu_moe.value_or(0) > 0;
