@@ -21,8 +21,12 @@ constexpr const char* kTables =
     "CREATE INDEX IF NOT EXISTS operations_by_time ON operations(created_at DESC);";
 
 std::string audit_body(const AuditEntry& entry) {
-  return dump_json({{"at", format_time(entry.at)}, {"who", entry.who}, {"action", entry.action},
-                    {"subject", entry.subject}, {"reason", entry.reason}, {"operation", entry.operation},
+  return dump_json({{"at", format_time(entry.at)},
+                    {"who", entry.who},
+                    {"action", entry.action},
+                    {"subject", entry.subject},
+                    {"reason", entry.reason},
+                    {"operation", entry.operation},
                     {"outcome", entry.outcome}});
 }
 
@@ -90,7 +94,9 @@ class SqliteStore : public Store {
   }
 
   Result<std::vector<Operation>> load_operations(int limit) override {
-    auto rows = column("SELECT body FROM operations ORDER BY created_at DESC LIMIT ?1", {std::to_string(limit)});
+    auto rows = column("SELECT body FROM operations WHERE length(CAST(body AS BLOB)) <= 1048576 "
+                       "ORDER BY created_at DESC LIMIT ?1",
+                       {std::to_string(limit)});
     if (!rows) return fail(rows.error());
     std::vector<Operation> operations;
     for (const std::string& row : *rows) {
@@ -125,7 +131,8 @@ class SqliteStore : public Store {
     const std::string below = std::to_string(before == 0 ? std::numeric_limits<std::int64_t>::max() : before);
     // The number comes with its body in one text: a row is one column to this store.
     auto rows = column("SELECT number || ' ' || body FROM audit WHERE number < CAST(?1 AS INTEGER) "
-                       "ORDER BY number DESC LIMIT ?2", {below, std::to_string(limit)});
+                       "AND length(CAST(body AS BLOB)) <= 1048576 ORDER BY number DESC LIMIT ?2",
+                       {below, std::to_string(limit)});
     if (!rows) return fail(rows.error());
     std::vector<AuditEntry> entries;
     for (const std::string& row : *rows) entries.push_back(audit_entry(row));
@@ -204,6 +211,20 @@ Result<int> schema_of(sqlite3* db) {
   return sqlite3_column_int(statement.get(), 0);
 }
 
+/// Damage inside pages that still look like a database: SQLite answers the pragma with what it found, not with an error.
+Status quick_check(sqlite3* db) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &raw, nullptr) != SQLITE_OK) {
+    return fail(database_error(db, "read"));
+  }
+  const Statement statement(raw);
+  if (sqlite3_step(statement.get()) != SQLITE_ROW) return fail(database_error(db, "read"));
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
+  const std::string found = text == nullptr ? "" : text;
+  if (found == "ok") return {};
+  return fail(Code::io_failed, "the state can't be read", {}, "the database is malformed: " + found);
+}
+
 Result<Database> open_database(const std::filesystem::path& file) {
   sqlite3* raw = nullptr;
   const int rc = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -215,8 +236,8 @@ Result<Database> open_database(const std::filesystem::path& file) {
   if (*schema > kSchema) {
     return fail(Code::state_unusable, file.string() + " was written by a newer k3d", "use that version, or another state");
   }
-  for (const char* sql : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", kTables, "PRAGMA user_version=1",
-                          "PRAGMA quick_check"}) {
+  if (Status sound = quick_check(db.get()); !sound) return fail(sound.error());
+  for (const char* sql : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", kTables, "PRAGMA user_version=1"}) {
     if (Status done = execute(db.get(), sql); !done) return fail(done.error());
   }
   ::chmod(file.c_str(), 0600);
@@ -228,6 +249,17 @@ bool is_damage(const Error& error) {
                                            error.cause.find("malformed") != std::string::npos);
 }
 
+/// Moves the database out of the way, whole: with its write-ahead log someone may yet save what is in it.
+void move_aside(const std::filesystem::path& file) {
+  const auto now = std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const std::string aside = file.string() + ".corrupt-" + std::to_string(now.count());
+  std::error_code ec;
+  std::filesystem::rename(file, aside, ec);
+  std::filesystem::rename(file.string() + "-wal", aside + "-wal", ec);
+  std::filesystem::remove(file.string() + "-shm", ec);
+  log::error("the state database was damaged; a new one is begun", {{"kept_as", aside}});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec) {
@@ -235,13 +267,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& st
   const std::filesystem::path file = state / "k3d.db";
   Result<Database> db = open_database(file);
   if (!db && is_damage(db.error())) {
-    const auto now = std::chrono::system_clock::now();
-    const std::filesystem::path aside =
-        file.string() + ".corrupt-" + std::to_string(std::chrono::duration_cast<seconds>(now.time_since_epoch()).count());
-    std::error_code ec;
-    std::filesystem::rename(file, aside, ec);
-    for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(file.string() + suffix, ec);
-    log::error("the state database was damaged; a new one is begun", {{"kept_as", aside.string()}});
+    move_aside(file);
     db = open_database(file);
   }
   if (!db) return fail(db.error());

@@ -1,5 +1,5 @@
 // The store on SQLite: WAL, synchronous=FULL, one file STATE/k3d.db. Blocking; called from the store's own thread.
-// A file that is not a database, or of a newer k3d, is refused by open(): the caller decides.
+// A file of a newer k3d is refused by open() and left as it is: the caller decides.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct OperationCodec {
   std::function<Result<Operation>(const std::string&)> decode;
 };
 
-/// Opens or creates STATE/k3d.db. An unreadable database is moved to k3d.db.corrupt-TIME and a new one begun:
+/// Opens or creates STATE/k3d.db. A damaged database is moved to k3d.db.corrupt-TIME and a new one begun:
 /// history is lost, the running engine is not. Errors: disk_full, io_failed, state_unusable (newer schema).
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec);
 
