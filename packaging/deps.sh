@@ -23,7 +23,7 @@ build=(
 run=(iptables debootstrap curl ca-certificates git)
 tests=(
   python3-pytest python3-yaml python3-jsonschema python3-requests # the end-to-end tests
-  netcat-openbsd iproute2                                         # sockets and network namespaces
+  netcat-openbsd iproute2 libfaketime                             # sockets, network namespaces, clocks that jump
   libbenchmark-dev
   shellcheck valgrind
   busybox-static # the image that the tests of the Docker driver run
