@@ -8,6 +8,12 @@ namespace {
 constexpr milliseconds kDeadline{15'000};
 constexpr Bytes kMaxRefusal = kMiB;
 
+http::Request with_body(http::Request request, std::string body) {
+  if (!body.empty()) request.content_type = "application/json";
+  request.body = std::move(body);
+  return request;
+}
+
 }  // namespace
 
 Error Answer::problem() const {
@@ -40,14 +46,11 @@ Task<Result<Answer>> ControlClient::get(std::string target, milliseconds deadlin
 }
 
 Task<Result<Answer>> ControlClient::post(std::string target, std::string body) {
-  http::Request out = request("POST", std::move(target));
-  out.body = std::move(body);
-  if (!out.body.empty()) out.content_type = "application/json";
-  return send(std::move(out), kDeadline);
+  return send(with_body(request("POST", std::move(target)), std::move(body)), kDeadline);
 }
 
-Task<Result<Answer>> ControlClient::remove(std::string target) {
-  return send(request("DELETE", std::move(target)), kDeadline);
+Task<Result<Answer>> ControlClient::remove(std::string target, std::string body) {
+  return send(with_body(request("DELETE", std::move(target)), std::move(body)), kDeadline);
 }
 
 Task<Result<StreamAnswer>> ControlClient::open(std::string target, std::string accept) {

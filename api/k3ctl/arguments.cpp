@@ -9,8 +9,8 @@ namespace k3d::cli {
 namespace {
 
 /// Commands of the contract that are not built yet. They are no part of the help, but no typing errors either.
-constexpr std::array kNotYet{"init",  "doctor", "quants", "plan", "pull",    "build",  "images", "verify",
-                             "bench", "gate",   "reap",   "key",  "history", "reload", "report"};
+constexpr std::array kNotYet{"init",   "doctor", "quants", "plan", "pull", "build", "images",
+                             "verify", "bench",  "gate",   "reap", "key",  "report"};
 
 constexpr const char* kFooter =
     R"(Finding the daemon: --url, else K3D_URL, else unix:/run/k3d/control.sock. A TCP address needs a token, by
@@ -37,6 +37,10 @@ struct Parsed {
   OpsCommand ops;
   CancelCommand cancel;
   ChatCommand chat;
+  OverrideCommand override;
+  std::vector<std::string> settings;  ///< of override
+  HistoryCommand history;
+  ReloadCommand reload;
 };
 
 CLI::App* command(CLI::App& app, const char* name, const char* about, const char* examples) {
@@ -59,6 +63,7 @@ void add_profile_commands(CLI::App& app, Parsed& to) {
   up->add_flag("--force", to.up.request.force, "Don't wait for answers in flight; they are cut");
   up->add_flag("--restart", to.up.request.restart, "Load again even if it runs");
   up->add_flag("--accept-risk", to.up.request.accept_risk, "Start against the plan's advice");
+  up->add_flag("--preempt", to.up.request.preempt, "Stop a gate or bench that holds the GPUs");
   up->add_option("--reason", to.up.request.reason, "For the audit trail");
   up->add_flag("--detach", to.up.detach, "Print the operation's id and don't follow it");
 
@@ -67,6 +72,54 @@ void add_profile_commands(CLI::App& app, Parsed& to) {
   down->add_flag("--force", to.down.request.force, "Don't wait for answers in flight");
   down->add_option("--reason", to.down.request.reason, "For the audit trail");
   down->add_flag("--detach", to.down.detach, "Print the operation's id and don't follow it");
+}
+
+/// Reads KEY=VALUE into the request; error text or empty, as CLI11 wants it.
+std::string read_setting(const std::string& word, OverrideCommand& to) {
+  const std::size_t equals = word.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == word.size()) {
+    return "\"" + word + "\" is no KEY=VALUE, such as ubatch=2048";
+  }
+  const std::string key = word.substr(0, equals);
+  const bool fresh = to.request.set.emplace(key, word.substr(equals + 1)).second;
+  return fresh ? "" : key + " is there twice";
+}
+
+void add_override_command(CLI::App& app, Parsed& to) {
+  CLI::App* sub =
+      command(app, "override", "Change settings of PROFILE beside the configuration, from its next start on",
+              "  k3ctl override batch ubatch=2048          # the remedy of a failure\n"
+              "  k3ctl override batch cache_type=q8_0 slots=4\n"
+              "  k3ctl override batch --clear              # as configured again\n"
+              "  k3ctl profiles batch                      # shows them\n\n"
+              "KEY: context, slots, batch, ubatch, fit_target_mib, cache_type, cache_ram, ctx_checkpoints or\n"
+              "threads; VALUE as in the configuration. What is given takes the place of all that was set\n"
+              "before.");
+  sub->add_option("PROFILE", to.override.profile, "The profile's name")->required();
+  CLI::Option* settings = sub->add_option("SETTING", to.settings, "KEY=VALUE, one or more");
+  CLI::Option* clear = sub->add_flag("--clear", to.override.clear, "Remove all of them");
+  sub->add_option("--reason", to.override.request.reason, "For the audit trail");
+  settings->excludes(clear);
+  sub->callback([&to] {
+    if (to.settings.empty() && !to.override.clear) throw CLI::RequiredError("KEY=VALUE or --clear");
+    for (const std::string& word : to.settings) {
+      const std::string wrong = read_setting(word, to.override);
+      if (!wrong.empty()) throw CLI::ValidationError(wrong);
+    }
+  });
+}
+
+void add_administration_commands(CLI::App& app, Parsed& to) {
+  CLI::App* history = command(app, "history", "Who did what, when and why; also what was refused",
+                              "  k3ctl history\n  k3ctl history --limit 200\n  k3ctl --json history | jq '.items[0]'");
+  history->add_option("--limit", to.history.limit, "How many, newest first")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+
+  CLI::App* reload = command(app, "reload", "Have k3d read its configuration again, and say what changed",
+                             "  k3d --check && k3ctl reload   # a file with mistakes is not taken up at all\n"
+                             "  k3ctl reload --reason \"smaller context\"");
+  reload->add_option("--reason", to.reload.reason, "For the audit trail");
 }
 
 void add_operation_commands(CLI::App& app, Parsed& to) {
@@ -113,6 +166,9 @@ Command chosen(const std::string& name, Parsed& from) {
   if (name == "cancel") return std::move(from.cancel);
   if (name == "events") return EventsCommand{};
   if (name == "chat") return std::move(from.chat);
+  if (name == "override") return std::move(from.override);
+  if (name == "history") return from.history;
+  if (name == "reload") return std::move(from.reload);
   return StatusCommand{};
 }
 
@@ -159,8 +215,10 @@ std::variant<Arguments, Exit> parse_arguments(const std::vector<std::string>& ar
   app.add_flag("--json", parsed.common.json, "The daemon's raw answer");
   add_watching_commands(app, parsed);
   add_profile_commands(app, parsed);
+  add_override_command(app, parsed);
   add_operation_commands(app, parsed);
   add_chat_command(app, parsed);
+  add_administration_commands(app, parsed);
   if (args.empty()) return Exit{kUsage, "", app.help()};
   if (std::optional<Exit> wrong = check_word(app, first_word(args))) return std::move(*wrong);
   try {

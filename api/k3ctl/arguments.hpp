@@ -44,6 +44,17 @@ struct CancelCommand {
   std::string id;
 };
 struct EventsCommand {};
+struct OverrideCommand {
+  std::string profile;
+  api::OverridesRequest request;
+  bool clear = false;  ///< instead of the request's `set`
+};
+struct HistoryCommand {
+  int limit = 20;
+};
+struct ReloadCommand {
+  std::string reason;
+};
 struct ChatCommand {
   std::string text;
   std::string model;  ///< empty: whatever is active
@@ -53,7 +64,7 @@ struct ChatCommand {
 };
 
 using Command = std::variant<StatusCommand, ProfilesCommand, UpCommand, DownCommand, LogsCommand, OpsCommand,
-                             CancelCommand, EventsCommand, ChatCommand>;
+                             CancelCommand, EventsCommand, ChatCommand, OverrideCommand, HistoryCommand, ReloadCommand>;
 
 struct Arguments {
   CommonOptions common;

@@ -16,5 +16,8 @@ Task<int> run_ops(Session& session, OpsCommand command);
 Task<int> run_cancel(Session& session, CancelCommand command);
 Task<int> run_events(Session& session, EventsCommand command);
 Task<int> run_chat(Session& session, ChatCommand command);
+Task<int> run_override(Session& session, OverrideCommand command);
+Task<int> run_history(Session& session, HistoryCommand command);
+Task<int> run_reload(Session& session, ReloadCommand command);
 
 }  // namespace k3d::cli

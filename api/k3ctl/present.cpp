@@ -35,9 +35,20 @@ std::string rate_text(double bytes_per_second) {
   return format_bytes(static_cast<Bytes>(std::clamp(bytes_per_second, 0.0, 1e18))) + "/s";
 }
 
+namespace {
+
+/// Lines after the first belong to it: the mistakes of a configuration are one a line.
+std::string indented(const std::string& text) {
+  std::string out;
+  for (const char c : safe_text(text, Lines::many)) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
 std::string error_text(const std::string& title, const std::string& detail, const std::string& advice) {
-  std::string out = safe_text(title);
-  if (!detail.empty() && detail != title) out += "\n  " + safe_text(detail);
+  std::string out = indented(title);
+  if (!detail.empty() && detail != title) out += "\n  " + indented(detail);
   if (!advice.empty()) out += "\n  -> " + safe_text(advice);
   return out;
 }

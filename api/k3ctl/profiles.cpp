@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "api/k3ctl/commands.hpp"
+#include "api/k3ctl/override_words.hpp"
 #include "api/k3ctl/safe_text.hpp"
 #include "api/k3ctl/table.hpp"
 #include "daemon/base/json.hpp"
@@ -34,12 +35,20 @@ std::string image_text(const Json& profile) {
 }
 
 std::string table_of(const Json& items) {
-  Table table(
-      {{"NAME"}, {"STATE"}, {"MODEL"}, {"QUANT"}, {"CONTEXT", true}, {"SLOTS", true}, {"FILES", true}, {"IMAGE"}});
+  Table table({{"NAME"},
+               {"STATE"},
+               {"MODEL"},
+               {"QUANT"},
+               {"CONTEXT", true},
+               {"SLOTS", true},
+               {"FILES", true},
+               {"IMAGE"},
+               {"OVERRIDES"}});
   for (const Json& profile : items) {
     table.add({text_of(profile, "name"), text_of(profile, "state"), text_of(profile, "model"),
                text_of(profile, "quant"), number_text(profile, "context"), number_text(profile, "slots"),
-               files_text(json_member(profile, "files")), image_text(profile)});
+               files_text(json_member(profile, "files")), image_text(profile),
+               override_text(json_member(profile, "overrides"))});
   }
   return table.text();
 }
@@ -56,6 +65,7 @@ std::string page_of(const Json& profile) {
   line("files", files_text(json_member(profile, "files")));
   line("image", image_text(profile));
   line("verdict", text_of(profile, "verdict"));
+  line("overrides", override_text(json_member(profile, "overrides")));
   out += "\n";
   const Json& config = json_member(profile, "config");
   if (config.is_object()) {

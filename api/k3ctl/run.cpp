@@ -26,6 +26,9 @@ struct Start {
   Task<int> operator()(CancelCommand& c) const { return run_cancel(session, std::move(c)); }
   Task<int> operator()(EventsCommand& c) const { return run_events(session, c); }
   Task<int> operator()(ChatCommand& c) const { return run_chat(session, std::move(c)); }
+  Task<int> operator()(OverrideCommand& c) const { return run_override(session, std::move(c)); }
+  Task<int> operator()(HistoryCommand& c) const { return run_history(session, c); }
+  Task<int> operator()(ReloadCommand& c) const { return run_reload(session, std::move(c)); }
 };
 
 Task<void> execute(Session& session, Command command, int& status, asio::signal_set& signals) {

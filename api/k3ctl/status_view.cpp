@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "api/k3ctl/override_words.hpp"
 #include "api/k3ctl/present.hpp"
 #include "api/k3ctl/safe_text.hpp"
 #include "daemon/base/json.hpp"
@@ -50,10 +51,29 @@ std::string load_text(const Json& status) {
   return out;
 }
 
+std::string attempt_text(const Json& backoff) {
+  return fmt::format("attempt {} of {}", json_int(backoff, "attempt").value_or(0), json_int(backoff, "limit").value_or(0));
+}
+
+std::string backoff_text(const Json& backoff, WallTime now) {
+  if (!backoff.is_object()) return {};
+  const Result<WallTime> retry = parse_time(json_string(backoff, "retry_at").value_or(""));
+  if (!retry) return attempt_text(backoff);
+  return attempt_text(backoff) + (*retry > now ? ", retry in " + duration_between(now, *retry) : ", retry now");
+}
+
+std::string holder_text(const Json& status) {
+  const std::string id = text_of(status, "held_by");
+  return id.empty() ? id : "the GPUs, by operation " + id + "; k3ctl ops " + id + " tells more";
+}
+
 std::string engine_rows(const Json& engine) {
   if (!engine.is_object()) return {};
   std::string what =
       text_of(engine, "container_name") + ", attempt " + std::to_string(json_int(engine, "attempt").value_or(0));
+  if (const auto restarts = json_int(engine, "restarts").value_or(0); restarts > 0) {
+    what += fmt::format(", started again {} time{}", restarts, restarts == 1 ? "" : "s");
+  }
   if (json_bool(engine, "adopted").value_or(false)) what += ", adopted";
   if (!json_bool(engine, "spec_matches").value_or(true)) what += ", not as configured now";
   std::string out = row("engine", what) + row("image", text_of(engine, "image"));
@@ -134,12 +154,24 @@ std::string condition_blocks(const Json& conditions) {
   return out;
 }
 
+/// The change of settings that avoids it, as the line to type.
+std::string remedy_lines(const Json& failure) {
+  const Json& remedy = json_member(failure, "remedy");
+  if (!remedy.is_object()) return {};
+  std::string out = "  remedy: " + text_of(remedy, "text") + "\n";
+  std::vector<std::string> words = override_words(json_member(remedy, "set"));
+  const std::string profile = json_string(failure, "profile").value_or("");
+  if (words.empty() || profile.empty()) return out;
+  words.insert(words.begin(), {"k3ctl", "override", profile});
+  return out + "  -> " + safe_text(shell_line(words) + " && " + shell_line({"k3ctl", "up", profile})) + "\n";
+}
+
 std::string failure_block(const Json& failure) {
   if (!failure.is_object()) return {};
   std::string head = "last failure: " + text_of(failure, "title") + " [" + text_of(failure, "code") + "]";
   if (const std::string profile = text_of(failure, "profile"); !profile.empty()) head += " of " + profile;
   if (const auto at = json_string(failure, "at")) head += ", " + safe_text(local_time(*at));
-  std::string out = trouble(head, failure);
+  std::string out = trouble(head, failure) + remedy_lines(failure);
   const Json& lines = json_member(failure, "log_excerpt");
   if (lines.is_array()) {
     for (const Json& line : lines) {
@@ -158,9 +190,11 @@ std::string status_page(const Json& status, WallTime now) {
   out += row("phase", phase_text(status, now));
   out += row("active", active.empty() ? "none" : active);
   if (target != active) out += row("target", target.empty() ? "none" : target);
+  out += row("backoff", backoff_text(json_member(status, "backoff"), now));
   out += row("load", load_text(status));
   out += engine_rows(json_member(status, "engine"));
   out += gpu_rows(json_member(status, "gpus"));
+  out += row("held", holder_text(status));
   out += row("proxy", proxy_text(json_member(status, "proxy")));
   out += operation_rows(json_member(status, "operations"));
   out += condition_blocks(json_member(status, "conditions"));
@@ -174,6 +208,7 @@ std::string status_line(const Json& status) {
   const std::string target = text_of(status, "target_profile");
   if (!active.empty()) out += ", active " + active;
   if (!target.empty() && target != active) out += ", target " + target;
+  if (const Json& backoff = json_member(status, "backoff"); backoff.is_object()) out += ", " + attempt_text(backoff);
   if (const std::string load = load_text(status); !load.empty()) out += ", " + load;
   return out;
 }

@@ -37,6 +37,7 @@ TEST(Arguments, up_reads_each_flag_into_its_own_place) {
   EXPECT_TRUE(command_of<UpCommand>({"up", "b", "--dry-run"}).request.dry_run);
   EXPECT_TRUE(command_of<UpCommand>({"up", "b", "--restart"}).request.restart);
   EXPECT_TRUE(command_of<UpCommand>({"up", "b", "--accept-risk"}).request.accept_risk);
+  EXPECT_TRUE(command_of<UpCommand>({"up", "b", "--preempt"}).request.preempt);
   EXPECT_TRUE(command_of<UpCommand>({"up", "b", "--detach"}).detach);
 }
 
@@ -61,6 +62,26 @@ TEST(Arguments, logs_and_chat) {
   EXPECT_EQ(chat.model, "m");
 }
 
+TEST(Arguments, overrides_are_keys_and_values) {
+  const auto set = command_of<OverrideCommand>(
+      {"override", "batch", "ubatch=2048", "fit_target_mib=[1, 2]", "cache_type=a=b", "--reason", "oom", "--json"});
+  EXPECT_EQ(set.profile, "batch");
+  EXPECT_EQ(set.request.set, (Overrides{{"ubatch", "2048"}, {"fit_target_mib", "[1, 2]"}, {"cache_type", "a=b"}}));
+  EXPECT_EQ(set.request.reason, "oom");
+  EXPECT_FALSE(set.clear);
+  const auto cleared = command_of<OverrideCommand>({"override", "batch", "--clear"});
+  EXPECT_TRUE(cleared.clear);
+  EXPECT_TRUE(cleared.request.set.empty());
+  EXPECT_THAT(exit_of({"override", "batch"}).err, HasSubstr("KEY=VALUE or --clear"));
+  EXPECT_THAT(exit_of({"override", "batch", "ubatch"}).err, HasSubstr("\"ubatch\" is no KEY=VALUE"));
+}
+
+TEST(Arguments, history_and_reload) {
+  EXPECT_EQ(command_of<HistoryCommand>({"history"}).limit, 20);
+  EXPECT_EQ(command_of<HistoryCommand>({"history", "--limit", "1000"}).limit, 1000);
+  EXPECT_EQ(command_of<ReloadCommand>({"reload", "--reason", "x"}).reason, "x");
+}
+
 TEST(Arguments, mistakes_are_usage) {
   for (const std::vector<std::string>& args : {std::vector<std::string>{"up"},
                                                {"up", "a", "b"},
@@ -68,7 +89,16 @@ TEST(Arguments, mistakes_are_usage) {
                                                {"logs", "--attempt", "x"},
                                                {"status", "--colour"},
                                                {"chat", "x", "--max-tokens", "0"},
-                                               {"ops", "--limit", "0"}}) {
+                                               {"ops", "--limit", "0"},
+                                               {"history", "--limit", "1001"},
+                                               {"reload", "x"},
+                                               {"override"},
+                                               {"override", "batch"},
+                                               {"override", "batch", "ubatch"},
+                                               {"override", "batch", "ubatch="},
+                                               {"override", "batch", "=1"},
+                                               {"override", "batch", "ubatch=1", "ubatch=2"},
+                                               {"override", "batch", "ubatch=1", "--clear"}}) {
     const Exit done = exit_of(args);
     EXPECT_EQ(done.status, kUsage) << args.back();
     EXPECT_NE(done.err, "");
@@ -79,7 +109,7 @@ TEST(Arguments, mistakes_are_usage) {
 
 TEST(Arguments, commands_to_come_say_so_and_are_no_part_of_the_help) {
   for (const char* name : {"init", "doctor", "quants", "plan", "pull", "build", "images", "verify", "bench", "gate",
-                           "reap", "history", "key", "reload", "report"}) {
+                           "reap", "key", "report"}) {
     const Exit done = exit_of({"--json", name, "--whatever", "x"});
     EXPECT_EQ(done.status, kUsage) << name;
     EXPECT_THAT(done.err, HasSubstr("not yet")) << name;
@@ -91,7 +121,8 @@ TEST(Arguments, help_teaches_by_examples_and_is_no_mistake) {
   const Exit help = exit_of({"--help"});
   EXPECT_EQ(help.status, kDone);
   EXPECT_THAT(help.out, HasSubstr("k3ctl up batch"));
-  for (const char* name : {"status", "profiles", "up", "down", "logs", "ops", "cancel", "events", "chat"}) {
+  for (const char* name : {"status", "profiles", "up", "down", "logs", "ops", "cancel", "events", "chat", "override",
+                           "history", "reload"}) {
     EXPECT_THAT(help.out, HasSubstr(std::string("  ") + name)) << name;
     const Exit one = exit_of({name, "--help"});
     EXPECT_EQ(one.status, kDone) << name;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/contract/audit.hpp"
 #include "api/contract/launch.hpp"
 #include "api/contract/problem.hpp"
 #include "api/contract/status.hpp"
@@ -57,6 +58,10 @@ TEST(Run, nobody_at_the_address_is_3_with_what_to_do) {
                                                {"ops"},
                                                {"cancel", "x"},
                                                {"events"},
+                                               {"override", "x", "ubatch=1"},
+                                               {"override", "x", "--clear"},
+                                               {"history"},
+                                               {"reload"},
                                                {"chat", "x"}}) {
     const Outcome outcome = k3ctl("unix:/nonexistent/control.sock", args);
     EXPECT_EQ(outcome.status, kUnreachable) << args[0];
@@ -82,6 +87,10 @@ TEST(Run, a_refusal_is_1_with_the_advice_and_raw_with_json) {
                                                {"ops", "x"},
                                                {"cancel", "x"},
                                                {"events"},
+                                               {"override", "x", "ubatch=1"},
+                                               {"override", "x", "--clear"},
+                                               {"history"},
+                                               {"reload"},
                                                {"chat", "x"}}) {
     const Outcome outcome = k3ctl(daemon.url(), args);
     EXPECT_EQ(outcome.status, kRefused) << args[0];
@@ -95,7 +104,7 @@ TEST(Run, a_refusal_is_1_with_the_advice_and_raw_with_json) {
 
 TEST(Run, an_answer_that_is_no_json_is_1_and_no_crash) {
   FakeDaemon daemon(always(reply(200, "<html>")));
-  for (const char* command : {"status", "profiles", "ops"}) EXPECT_EQ(k3ctl(daemon.url(), {command}).status, kRefused);
+  for (const char* command : {"status", "profiles", "ops", "history", "reload"}) EXPECT_EQ(k3ctl(daemon.url(), {command}).status, kRefused);
   EXPECT_EQ(k3ctl(daemon.url(), {"up", "b"}).status, kRefused);
 }
 
@@ -118,6 +127,74 @@ TEST(Run, profiles_are_a_table) {
   const Outcome outcome = k3ctl(daemon.url(), {"profiles"});
   EXPECT_EQ(outcome.status, kDone);
   EXPECT_THAT(outcome.out, testing::ContainsRegex("batch  active  kimi-k3  Q2 +131072 +8 +5 B  i:1 \\(missing\\)"));
+}
+
+TEST(Run, a_profile_and_the_table_show_overrides) {
+  const std::string profile = R"({"name":"batch","state":"stopped","overrides":{"ubatch":2048,"cache_type":"q8_0"}})";
+  FakeDaemon one(always(reply(200, profile)));
+  EXPECT_THAT(k3ctl(one.url(), {"profiles", "batch"}).out, HasSubstr("overrides         ubatch=2048 cache_type=q8_0\n"));
+  FakeDaemon all(always(reply(200, R"({"items":[)" + profile + R"(],"next":null})")));
+  EXPECT_THAT(k3ctl(all.url(), {"profiles"}).out, HasSubstr("  ubatch=2048 cache_type=q8_0\n"));
+}
+
+TEST(Run, override_asks_for_what_was_typed_and_says_when_it_counts) {
+  FakeDaemon daemon(always(reply(200, R"({"name":"batch","state":"active","overrides":{"ubatch":2048}})")));
+  const Outcome set = k3ctl(daemon.url(), {"override", "batch", "ubatch=2048", "cache_ram=8GiB", "--reason", "oom"});
+  EXPECT_EQ(set.status, kDone);
+  EXPECT_EQ(set.out,
+            "batch has ubatch=2048, from its next start on\n"
+            "Load it again now: k3ctl up batch --restart\n");
+  ASSERT_EQ(daemon.asked().size(), 1u);
+  EXPECT_EQ(daemon.asked()[0].line(), "POST /api/v1/profiles/batch/overrides");
+  EXPECT_EQ(daemon.asked()[0].body, R"({"set":{"cache_ram":"8GiB","ubatch":2048},"reason":"oom"})");
+}
+
+TEST(Run, override_clear_deletes) {
+  FakeDaemon daemon(always(reply(200, R"({"name":"batch","state":"stopped","overrides":null})")));
+  const Outcome cleared = k3ctl(daemon.url(), {"override", "batch", "--clear", "--reason", "done"});
+  EXPECT_EQ(cleared.status, kDone);
+  EXPECT_EQ(cleared.out, "batch is as configured, from its next start on\n");
+  EXPECT_EQ(daemon.asked()[0].line(), "DELETE /api/v1/profiles/batch/overrides");
+  EXPECT_EQ(daemon.asked()[0].body, R"({"reason":"done"})");
+  EXPECT_THAT(daemon.asked()[0].head, HasSubstr("application/json"));
+  EXPECT_EQ(k3ctl(daemon.url(), {"override", "batch", "--clear", "--json"}).out,
+            "{\"name\":\"batch\",\"state\":\"stopped\",\"overrides\":null}\n");
+}
+
+TEST(Run, history_is_a_table_made_safe) {
+  const AuditEntry entry{7, *parse_time("2026-11-30T22:37:57Z"), "uid 1000", "activate", "batch", "a \x1b[2Jreason",
+                         "op-1", "gpus_held"};
+  FakeDaemon daemon(always(reply(200, api::audit_json({entry}, true))));
+  const Outcome outcome = k3ctl(daemon.url(), {"history", "--limit", "1"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_EQ(daemon.asked()[0].line(), "GET /api/v1/audit?limit=1");
+  EXPECT_THAT(outcome.out, testing::StartsWith("WHEN "));
+  EXPECT_THAT(outcome.out, HasSubstr("  uid 1000  activate  batch    gpus_held  a \\x1b[2Jreason\n"));
+}
+
+TEST(Run, reload_says_what_changed_and_what_to_do_about_it) {
+  FakeDaemon daemon(
+      always(reply(200, api::reload_json({{"profiles.batch", "control.listen"}, {"control.listen"}, {"batch"}}))));
+  const Outcome outcome = k3ctl(daemon.url(), {"reload", "--reason", "x"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_EQ(outcome.out,
+            "changed: profiles.batch\n"
+            "changed: control.listen\n"
+            "needs a restart of k3d: control.listen\n"
+            "  -> systemctl restart k3d   # the engine stays loaded\n"
+            "batch runs otherwise than it is configured now\n"
+            "  -> k3ctl up batch --restart   # loads it again\n");
+  EXPECT_EQ(daemon.asked()[0].line(), "POST /api/v1/reload");
+  EXPECT_EQ(daemon.asked()[0].body, R"({"reason":"x"})");
+  FakeDaemon same(always(reply(200, api::reload_json({}))));
+  EXPECT_EQ(k3ctl(same.url(), {"reload"}).out, "nothing changed\n");
+}
+
+TEST(Run, a_refused_reload_shows_a_mistake_a_line) {
+  FakeDaemon daemon(always(problem({Code::config_invalid, "k3d.yaml:1:1: a: wrong\nk3d.yaml:2:1: b: wrong", "", ""})));
+  const Outcome outcome = k3ctl(daemon.url(), {"reload"});
+  EXPECT_EQ(outcome.status, kRefused);
+  EXPECT_EQ(outcome.err, "k3ctl: k3d.yaml:1:1: a: wrong\n  k3d.yaml:2:1: b: wrong\n");
 }
 
 TEST(Run, dry_run_prints_the_docker_line_alone) {

@@ -67,8 +67,42 @@ TEST(StatusPage, shows_trouble_with_what_to_do_and_makes_it_safe) {
   EXPECT_THAT(page, testing::Not(testing::HasSubstr("\x1b")));
 }
 
+TEST(StatusPage, of_a_backoff_with_a_remedy_and_the_line_to_type) {
+  Snapshot snapshot = loading();
+  snapshot.phase = Phase::backoff;
+  snapshot.backoff = BackoffView{1, 2, at(105)};
+  snapshot.held_by = "op-8";
+  snapshot.last_failure.emplace();
+  snapshot.last_failure->code = "cuda_out_of_memory";
+  snapshot.last_failure->title = "Out of memory";
+  snapshot.last_failure->profile = "batch";
+  snapshot.last_failure->advice = "take less";
+  snapshot.last_failure->remedy =
+      Remedy{"a smaller ubatch", {{"fit_target_mib", "[5632, 10240]"}, {"ubatch", "2048"}}};
+  const std::string page = page_of(snapshot);
+  EXPECT_THAT(page, testing::HasSubstr("backoff    attempt 1 of 2, retry in 15 s\n"));
+  EXPECT_THAT(page, testing::HasSubstr("held       the GPUs, by operation op-8; k3ctl ops op-8 tells more\n"));
+  EXPECT_THAT(page, testing::HasSubstr("  -> take less\n"
+                                       "  remedy: a smaller ubatch\n"
+                                       "  -> k3ctl override batch 'fit_target_mib=[5632, 10240]' ubatch=2048 && "
+                                       "k3ctl up batch\n"));
+  EXPECT_EQ(status_line(Json::parse(api::status_json(snapshot))), "backoff, target batch, attempt 1 of 2");
+  snapshot.backoff->retry_at = at(0);
+  EXPECT_THAT(page_of(snapshot), testing::HasSubstr("attempt 1 of 2, retry now\n"));
+}
+
+TEST(StatusPage, a_remedy_without_settings_is_its_text) {
+  Snapshot snapshot = loading();
+  snapshot.last_failure.emplace();
+  snapshot.last_failure->profile = "batch";
+  snapshot.last_failure->remedy = Remedy{"another image", {}};
+  const std::string page = page_of(snapshot);
+  EXPECT_THAT(page, testing::HasSubstr("  remedy: another image\n"));
+  EXPECT_THAT(page, testing::Not(testing::HasSubstr("k3ctl override")));
+}
+
 TEST(StatusPage, survives_an_answer_of_another_shape) {
-  for (const char* text : {"{}", "[]", "null", R"({"proxy":7,"conditions":{},"operations":null,"load":[]})"}) {
+  for (const char* text : {"{}", "[]", "null", R"({"proxy":7,"conditions":{},"operations":null,"load":[],"backoff":{},"held_by":3,"last_failure":{"remedy":{"set":[]}}})"}) {
     EXPECT_THAT(status_page(Json::parse(text), at(0)), testing::HasSubstr("active     none")) << text;
   }
 }
