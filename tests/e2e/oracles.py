@@ -1,9 +1,10 @@
 """What must hold whatever happened: one engine, a status that says what Docker says, no secret in the open."""
+import json
 import os
 import pathlib
 import threading
 
-from daemon import Stream, wait_for
+from daemon import Stream, UnixConnection, wait_for
 
 
 def engine_of(daemon) -> str:
@@ -23,6 +24,26 @@ def joined(made, seconds=30):
         one.join(seconds)
         assert one.kind, "a stream hangs"
     return made
+
+
+def busy(daemon, count, attempt) -> list:
+    """Answers asked of the engine past k3d, which they outlive; the first one has begun. Close them."""
+    body = json.dumps({"prompt": "x", "n_predict": 16000, "stream": True, "ignore_eos": True})
+    asked = []
+    for _ in range(count):
+        connection = UnixConnection(daemon.state / "attempts" / str(attempt) / "engine.sock", 120)
+        connection.request("POST", "/completion", body, {"Content-Type": "application/json"})
+        asked.append(connection)
+    asked[0].getresponse().read(64)
+    return asked
+
+
+def answers(daemon, path, body) -> bool:
+    """Whether the engine answers through the proxy."""
+    try:
+        return daemon.ask("POST", path, body).status == 200
+    except OSError:
+        return False
 
 
 class Truth(threading.Thread):

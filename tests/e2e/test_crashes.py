@@ -10,7 +10,7 @@ import pytest
 
 from daemon import K3D, Stream, UnixConnection, wait_for
 from docker_gate import Gate
-from oracles import Truth, joined, settled, streams
+from oracles import Truth, answers, busy, joined, settled, streams
 
 ROUNDS = 40 if os.environ.get("K3D_SOAK") else 6
 
@@ -196,23 +196,11 @@ def test_F4_killed_while_loading_or_probing_the_load_goes_on(make_daemon, big, p
     assert pid_of(daemon) == pid
 
 
-def busy(daemon, count, attempt) -> list:
-    """Answers asked of the engine past k3d: they outlive it."""
-    body = json.dumps({"prompt": "x", "n_predict": 16000, "stream": True, "ignore_eos": True})
-    asked = []
-    for _ in range(count):
-        connection = UnixConnection(daemon.state / "attempts" / str(attempt) / "engine.sock", 120)
-        connection.request("POST", "/completion", body, {"Content-Type": "application/json"})
-        asked.append(connection)
-    return asked
-
-
 def test_F5_adopted_within_a_second_with_every_slot_busy(make_daemon):
     daemon = make_daemon(profiles={"batch": {"context": 65536}}).start()
     daemon.up("batch")
     pid, attempt = pid_of(daemon), daemon.status()["engine"]["attempt"]
     asked = busy(daemon, 6, attempt)
-    asked[0].getresponse().read(64)
     daemon.kill()
     began = time.monotonic()
     daemon.start(wait=False)
@@ -223,13 +211,6 @@ def test_F5_adopted_within_a_second_with_every_slot_busy(make_daemon):
         connection.close()
     waiting.join(30)
     assert waiting.kind == "done" and pid_of(daemon) == pid and daemon.status()["engine"]["adopted"]
-
-
-def answers(daemon, path, body) -> bool:
-    try:
-        return daemon.ask("POST", path, body).status == 200
-    except OSError:
-        return False
 
 
 # ---- engines that end -----------------------------------------------------------------------------------------------
