@@ -1,7 +1,5 @@
 #include "api/proxy/answers.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "api/contract/profile.hpp"
@@ -9,9 +7,6 @@
 
 namespace k3d::proxy {
 namespace {
-
-constexpr int kRetryWithoutEta = 30;
-constexpr double kRetryMost = 3600;
 
 std::string reason_phrase(unsigned status) {
   switch (status) {
@@ -60,60 +55,15 @@ std::string type_of(unsigned status) {
   return status < 500 ? "invalid_request_error" : "server_error";
 }
 
-Answer shaped(unsigned status, const std::string& message, const std::string& code) {
+}  // namespace
+
+Answer openai_error(unsigned status, const std::string& message, const std::string& code) {
   const Json body{{"error", {{"message", message}, {"type", type_of(status)}, {"code", code}}}};
   return {status, {}, dump_json(body)};
 }
 
-Answer loading(const Snapshot& snapshot) {
-  const double eta = snapshot.load.eta_seconds.value_or(kRetryWithoutEta);
-  const int retry = static_cast<int>(std::ceil(std::clamp(eta, 1.0, kRetryMost)));
-  std::string message = "profile " + snapshot.target_profile + " is " + std::string(to_string(snapshot.phase));
-  if (snapshot.phase == Phase::loading) {
-    message += ", " + std::to_string(static_cast<int>(snapshot.load.fraction * 100)) + " % of " +
-               format_bytes(snapshot.load.total_bytes);
-  }
-  Answer answer = shaped(503, message + "; try again in " + std::to_string(retry) + " s", "model_loading");
-  answer.headers.emplace_back("Retry-After", std::to_string(retry));
-  return answer;
-}
-
-/// The profile that answers to `name`, unless the active one does.
-const Profile* other_profile(const Snapshot& snapshot, const std::string& name) {
-  if (!snapshot.settings) return nullptr;
-  const Profile* active = snapshot.settings->find_profile(snapshot.route->profile);
-  if (active != nullptr && answers_to(*active, name)) return nullptr;
-  for (const Profile& profile : snapshot.settings->profiles) {
-    if (answers_to(profile, name)) return &profile;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 Answer error_answer(const Error& error) {
-  return shaped(http_status(error.code), error.text(), std::string(to_string(error.code)));
-}
-
-std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std::string>& model) {
-  if (snapshot.route) {
-    const Profile* other = model ? other_profile(snapshot, *model) : nullptr;
-    if (other == nullptr) return std::nullopt;
-    return shaped(409,
-                  "\"" + *model + "\" is served by profile " + other->name + ", but " + snapshot.route->profile +
-                      " is active; switch with: k3ctl up " + other->name,
-                  "profile_not_active");
-  }
-  if (snapshot.phase == Phase::failed) {
-    const std::string code = snapshot.last_failure ? snapshot.last_failure->code : "unknown";
-    const std::string title = snapshot.last_failure ? snapshot.last_failure->title : "";
-    return shaped(503, "the engine of profile " + snapshot.target_profile + " failed: " + code + ": " + title,
-                  "engine_failed");
-  }
-  if (snapshot.target_profile.empty()) {
-    return shaped(503, "no profile is active; start one with: k3ctl up PROFILE", "no_active_profile");
-  }
-  return loading(snapshot);
+  return openai_error(http_status(error.code), error.text(), std::string(to_string(error.code)));
 }
 
 Answer models_answer(const Snapshot& snapshot) {

@@ -17,11 +17,11 @@ struct Answer {
   std::string body;  ///< JSON
 };
 
-Answer error_answer(const Error& error);
+/// When to come again after what passes soon: too much at once, a restart of k3d.
+inline constexpr int kRetrySeconds = 5;
 
-/// What is answered instead of sending a request on; nothing if it may go on. `model` is the request's, if it names
-/// one.
-std::optional<Answer> refusal(const Snapshot& snapshot, const std::optional<std::string>& model);
+Answer openai_error(unsigned status, const std::string& message, const std::string& code);
+Answer error_answer(const Error& error);
 
 /// GET /v1/models: every profile and alias, with its state.
 Answer models_answer(const Snapshot& snapshot);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -38,6 +39,24 @@ class Guard {
   std::optional<ApiKeys> keys_;
   std::filesystem::file_time_type keys_time_;
   SteadyTime checked_at_{};
+};
+
+/// The guard in force. It is relieved as a whole: a request keeps to the one that it met. Thread-safe.
+class GuardPost {
+ public:
+  explicit GuardPost(std::shared_ptr<Guard> guard) : guard_(std::move(guard)) {}
+  [[nodiscard]] std::shared_ptr<Guard> read() const {
+    const std::lock_guard lock(mutex_);
+    return guard_;
+  }
+  void relieve(std::shared_ptr<Guard> next) {
+    const std::lock_guard lock(mutex_);
+    guard_.swap(next);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Guard> guard_;
 };
 
 }  // namespace k3d::proxy

@@ -7,6 +7,7 @@
 #include <boost/asio/write.hpp>
 
 #include "api/proxy/answers.hpp"
+#include "api/proxy/door.hpp"
 #include "api/proxy/model_name.hpp"
 #include "api/proxy/relay.hpp"
 #include "api/proxy/request_body.hpp"
@@ -23,7 +24,6 @@ constexpr Bytes kLingerBytes = 256 * kMiB;
 constexpr int kAliveAfterSeconds = 60;
 constexpr int kAliveEverySeconds = 15;
 constexpr int kAliveProbes = 4;
-constexpr int kRetrySeconds = 5;
 
 /// Tokens leave at once; a client that vanished without a word is noticed within two minutes, also in a long prefill.
 void tune(TcpSocket& socket) {
@@ -62,7 +62,8 @@ class Session {
       }
       client_.minor_version = head->minor_version;
       client_.keep_alive = head->keep_alive && !worker_.retiring();
-      client_.allowed_origin = worker_.guard().allowed_origin(*head);
+      guard_ = worker_.guard();
+      client_.allowed_origin = guard_->allowed_origin(*head);
       more = co_await handle(*head);
     }
     co_await linger();
@@ -118,30 +119,34 @@ class Session {
     const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
     const bool reusable = client_.keep_alive && !has_body;
     if (head.method == "OPTIONS") co_return co_await say(preflight(), reusable, false);
-    if (const Status admitted = worker_.guard().admit(head); !admitted) {
+    if (const Status admitted = guard_->admit(head); !admitted) {
       co_return co_await say(error_answer(admitted.error()), reusable, head_only);
     }
-    if (head.content_length.value_or(0) > worker_.guard().max_body()) {
-      co_return co_await say(error_answer(too_large(worker_.guard().max_body())), false, head_only);
+    if (head.content_length.value_or(0) > guard_->max_body()) {
+      co_return co_await say(error_answer(too_large(guard_->max_body())), false, head_only);
     }
     if (head.path == "/v1/models" || head.path == "/models") {
       co_return co_await say(models_answer(*worker_.snapshot()), reusable, head_only);
     }
-    if (auto answer = refusal(*worker_.snapshot(), std::nullopt)) {
-      co_return co_await say(*answer, reusable, head_only);
-    }
+    Door door(worker_, *socket_, client_.address);
+    // Whoever waits to be asked for its body waits without having sent it; of the others the name is read first.
+    Passage passage = co_await door.pass([asked_later = head.expect_continue](const Snapshot& snapshot) {
+      Verdict verdict = judge_unseen(snapshot);
+      if (!asked_later) verdict.wait.reset();
+      return verdict;
+    });
+    if (!passage.snapshot) co_return co_await turn_away(std::move(passage), reusable, head_only);
     if (head.expect_continue && !co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
-    co_return co_await admit_and_relay(head, head_only);
+    co_return co_await admit_and_relay(head, door, head_only);
+  }
+
+  Task<bool> turn_away(Passage passage, bool keep_alive, bool head_only) {
+    if (!passage.answer) co_return false;
+    co_return co_await say(std::move(*passage.answer), keep_alive && !worker_.retiring(), head_only);
   }
 
   static Error too_large(Bytes limit) {
     return {Code::body_too_large, "the body is over " + format_bytes(limit), "proxy.max_body_bytes sets the limit", {}};
-  }
-
-  static Answer too_many() {
-    Answer answer = error_answer({Code::too_many_requests, "this server answers as many requests as it may", {}, {}});
-    answer.headers.emplace_back("Retry-After", std::to_string(kRetrySeconds));
-    return answer;
   }
 
   [[nodiscard]] Answer preflight() const {
@@ -154,8 +159,8 @@ class Session {
     return answer;
   }
 
-  Task<bool> admit_and_relay(const api::RequestHead& head, bool head_only) {
-    RequestBody body(*socket_, watch_, pending_, head, worker_.guard().max_body(), worker_.limits().body_patience);
+  Task<bool> admit_and_relay(const api::RequestHead& head, Door& door, bool head_only) {
+    RequestBody body(*socket_, watch_, pending_, head, guard_->max_body(), worker_.limits().body_patience);
     std::string window;
     ModelSearch search;
     while (!body.done() && !search.decided && window.size() < kModelWindow) {
@@ -164,15 +169,14 @@ class Session {
       window += *piece;
       search = find_model(window);
     }
+    Passage passage = co_await door.pass([&search](const Snapshot& snapshot) { return judge(snapshot, search.model); });
+    const bool reusable = client_.keep_alive && body.done();
+    if (!passage.snapshot) co_return co_await turn_away(std::move(passage), reusable, head_only);
     // From reading the snapshot to being counted nothing else of this loop can run: a drain can't miss the request.
-    if (worker_.full()) co_return co_await say(too_many(), client_.keep_alive && body.done(), head_only);
-    const SnapshotPtr snapshot = worker_.snapshot();
-    Worker::Admission admission(worker_, snapshot->generation);
-    if (auto answer = refusal(*snapshot, search.model)) {
-      co_return co_await say(*answer, client_.keep_alive && body.done(), head_only);
-    }
+    if (worker_.full()) co_return co_await say(too_many(), reusable, head_only);
+    Worker::Admission admission(worker_, passage.snapshot->generation);
     Relay relay(worker_, *socket_, watch_, pending_, client_);
-    co_return co_await relay.run(head, body, std::move(window), snapshot->route->address, admission.flight());
+    co_return co_await relay.run(head, body, std::move(window), passage.snapshot->route->address, admission.flight());
   }
 
   Task<bool> refuse_body(Error error, bool head_only) {
@@ -185,6 +189,7 @@ class Session {
     boost::system::error_code ignored;
     socket_->shutdown(TcpSocket::shutdown_send, ignored);
     watch_.read_within(worker_.limits().linger);
+    watch_.set_lingering();
     Bytes dropped = 0;
     do {
       dropped += pending_.size();
@@ -197,6 +202,7 @@ class Session {
   std::shared_ptr<TcpSocket> socket_;
   Worker::Watch watch_;
   std::string pending_;
+  std::shared_ptr<Guard> guard_;  ///< the one that the request met
   Client client_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "api/proxy/hold.hpp"
 #include "api/proxy/session.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
@@ -13,9 +14,16 @@ constexpr milliseconds kSweepInterval{250};
 
 }  // namespace
 
-Worker::Worker(Board& board, Guard& guard, Limits limits)
-    : board_(board), guard_(guard), limits_(limits), work_(asio::make_work_guard(loop_)), tasks_(loop_.get_executor()) {
+Worker::Worker(Board& board, const GuardPost& guards, Enquiries& enquiries, Limits limits)
+    : board_(board),
+      guards_(guards),
+      enquiries_(enquiries),
+      limits_(limits),
+      work_(asio::make_work_guard(loop_)),
+      tasks_(loop_.get_executor()),
+      departures_(loop_) {
   tasks_.spawn(sweep());
+  tasks_.spawn(departures_.run());
   thread_ = std::thread([this] { loop_.run(); });
 }
 
@@ -64,8 +72,15 @@ void Worker::cut_below(std::uint64_t generation) {
   pool_.close_idle();
 }
 
+std::uint64_t Worker::unfinished() const {
+  std::uint64_t count = flights_.size() + holds_.size();
+  for (const Watched& watched : watched_) count += watched.lingering ? 1U : 0U;
+  return count;
+}
+
 void Worker::retire() {
   retiring_ = true;
+  end_waits();
   for (Watched& watched : watched_) {
     boost::system::error_code ignored;
     if (watched.idle) watched.socket->close(ignored);
@@ -74,10 +89,38 @@ void Worker::retire() {
 
 void Worker::close_sessions() {
   closing_ = true;
+  end_waits();
   for (Watched& watched : watched_) {
     boost::system::error_code ignored;
     watched.socket->close(ignored);
   }
+}
+
+void Worker::end_waits() {
+  for (Hold* hold : holds_) hold->wake();
+}
+
+std::list<Hold*>::iterator Worker::enter(Hold& hold) {
+  const auto place = holds_.insert(holds_.end(), &hold);
+  count_waits();
+  return place;
+}
+
+void Worker::leave(std::list<Hold*>::iterator place) {
+  holds_.erase(place);
+  count_waits();
+}
+
+void Worker::count_waits() {
+  queued_.store(holds_.size(), std::memory_order_relaxed);
+  const SteadyTime::rep oldest = holds_.empty() ? kNoWait : holds_.front()->since().time_since_epoch().count();
+  oldest_wait_.store(oldest, std::memory_order_relaxed);
+}
+
+std::optional<SteadyTime> Worker::oldest_wait() const {
+  const SteadyTime::rep oldest = oldest_wait_.load(std::memory_order_relaxed);
+  if (oldest == kNoWait) return std::nullopt;
+  return SteadyTime(SteadyTime::duration(oldest));
 }
 
 Task<void> Worker::sweep() {
@@ -95,6 +138,7 @@ Task<void> Worker::sweep() {
 Worker::Admission::Admission(Worker& worker, std::uint64_t generation)
     : worker_(worker), flight_(worker.flights_.insert(worker.flights_.end(), Flight{generation, nullptr, false})) {
   worker_.in_flight_.fetch_add(1, std::memory_order_relaxed);
+  worker_.admitted_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Worker::Admission::~Admission() {

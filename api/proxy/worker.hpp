@@ -1,4 +1,5 @@
-// One proxy loop: its thread, its sessions, its upstream connections, its requests in flight. Loops share nothing.
+// One proxy loop: its thread, its sessions, its upstream connections, its requests in flight and those that wait.
+// Loops share nothing.
 #pragma once
 
 #include <atomic>
@@ -7,8 +8,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <list>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "api/proxy/departures.hpp"
+#include "api/proxy/enquiries.hpp"
 #include "api/proxy/guard.hpp"
 #include "api/proxy/limits.hpp"
 #include "api/proxy/upstream.hpp"
@@ -30,11 +34,14 @@ struct Watched {
   SteadyTime read_by = SteadyTime::max();   ///< the client must have sent something
   SteadyTime write_by = SteadyTime::max();  ///< the client must have taken something
   bool idle = false;                        ///< between requests
+  bool lingering = false;                   ///< it has its last answer and is given time to read it
 };
+
+class Hold;
 
 class Worker {
  public:
-  Worker(Board& board, Guard& guard, Limits limits);
+  Worker(Board& board, const GuardPost& guards, Enquiries& enquiries, Limits limits);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   /// Ends the loop at once and joins the thread.
@@ -43,6 +50,11 @@ class Worker {
   [[nodiscard]] asio::io_context& loop() { return loop_; }
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t sessions() const { return session_count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t queued() const { return queued_.load(std::memory_order_relaxed); }
+  /// Requests sent on since the start.
+  [[nodiscard]] std::uint64_t admitted() const { return admitted_.load(std::memory_order_relaxed); }
+  /// Since when the request that waits longest does.
+  [[nodiscard]] std::optional<SteadyTime> oldest_wait() const;
 
   // From any thread: takes over a connection that belongs to this loop.
   void serve(asio::ip::tcp::socket socket);
@@ -50,16 +62,26 @@ class Worker {
   // On the loop only.
   [[nodiscard]] std::uint64_t in_flight_below(std::uint64_t generation) const;
   void cut_below(std::uint64_t generation);
-  /// From here on each connection ends with the answer that it waits for; idle ones end now.
+  /// Requests in flight and waiting, and clients that have yet to read their last answer.
+  [[nodiscard]] std::uint64_t unfinished() const;
+  /// From here on each connection ends with the answer that it waits for; idle ones end now, waits too.
   void retire();
   void close_sessions();
   [[nodiscard]] bool retiring() const { return retiring_; }
-  /// No request more: too many are in flight, or the loop ends.
-  [[nodiscard]] bool full() const { return closing_ || flights_.size() >= limits_.in_flight; }
+  /// No request may wait any more.
+  [[nodiscard]] bool ending() const { return retiring_ || closing_; }
+  /// No request more: too many are in flight or wait to be, or the loop ends.
+  [[nodiscard]] bool full() const { return closing_ || flights_.size() + holds_.size() >= limits_.in_flight; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] SnapshotPtr snapshot() const { return board_.read(); }
-  Guard& guard() { return guard_; }
+  [[nodiscard]] std::shared_ptr<Guard> guard() const { return guards_.read(); }
   UpstreamPool& pool() { return pool_; }
+  Departures& departures() { return departures_; }
+  Enquiries& enquiries() { return enquiries_; }
+
+  /// Counts a request that waits, until it leaves its place.
+  std::list<Hold*>::iterator enter(Hold& hold);
+  void leave(std::list<Hold*>::iterator place);
 
   /// Counts a request from here on: before anything else of the loop can run, so that a drain can't miss it.
   class Admission {
@@ -87,6 +109,7 @@ class Worker {
     void write_within(milliseconds limit) { watched_->write_by = std::chrono::steady_clock::now() + limit; }
     void write_any_time() { watched_->write_by = SteadyTime::max(); }
     void set_idle(bool idle) { watched_->idle = idle; }
+    void set_lingering() { watched_->lingering = true; }
 
    private:
     Worker& worker_;
@@ -94,20 +117,30 @@ class Worker {
   };
 
  private:
+  static constexpr SteadyTime::rep kNoWait = SteadyTime::max().time_since_epoch().count();
+
   Task<void> sweep();
   Task<void> session(std::shared_ptr<asio::ip::tcp::socket> socket);
+  void end_waits();
+  void count_waits();
 
   Board& board_;
-  Guard& guard_;
+  const GuardPost& guards_;
+  Enquiries& enquiries_;
   Limits limits_;
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   TaskGroup tasks_;
   UpstreamPool pool_;
+  Departures departures_;
   std::list<Flight> flights_;
+  std::list<Hold*> holds_;  ///< in the order of arrival
   std::list<Watched> watched_;
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> session_count_{0};
+  std::atomic<std::uint64_t> queued_{0};
+  std::atomic<std::uint64_t> admitted_{0};
+  std::atomic<SteadyTime::rep> oldest_wait_{kNoWait};
   bool retiring_ = false;
   bool closing_ = false;
   std::thread thread_;

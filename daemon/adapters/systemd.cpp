@@ -3,6 +3,7 @@
 #include <systemd/sd-daemon.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace k3d::adapters {
 namespace {
@@ -17,16 +18,20 @@ class SystemdNotifier : public Notifier {
   void keep(const std::string& name, int socket) override {
     sd_pid_notify_with_fds(0, 0, ("FDSTORE=1\nFDNAME=" + name).c_str(), &socket, 1);
   }
+  void forget(const std::string& name) override { sd_notify(0, ("FDSTOREREMOVE=1\nFDNAME=" + name).c_str()); }
 };
 
 }  // namespace
 
 std::unique_ptr<Notifier> systemd_notifier() { return std::make_unique<SystemdNotifier>(); }
 
-std::vector<int> passed_sockets() {
-  std::vector<int> sockets;
-  const int count = sd_listen_fds(1);
-  for (int i = 0; i < count; ++i) sockets.push_back(SD_LISTEN_FDS_START + i);
+std::vector<PassedSocket> passed_sockets() {
+  std::vector<PassedSocket> sockets;
+  char** names = nullptr;
+  const int count = sd_listen_fds_with_names(1, &names);
+  for (int i = 0; i < count; ++i) sockets.push_back({SD_LISTEN_FDS_START + i, names[i]});
+  for (int i = 0; i < count; ++i) std::free(names[i]);
+  std::free(names);
   return sockets;
 }
 

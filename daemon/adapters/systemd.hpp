@@ -11,8 +11,9 @@ namespace k3d::adapters {
 
 std::unique_ptr<Notifier> systemd_notifier();
 
-/// The descriptors that systemd passed to this process (socket activation), in their order.
-std::vector<int> passed_sockets();
+/// The descriptors that systemd passed to this process, in their order: by socket activation, and those that it kept
+/// over a restart. Only the first call finds them.
+std::vector<PassedSocket> passed_sockets();
 
 /// Half the watchdog's period, or zero without one.
 unsigned watchdog_milliseconds();

@@ -82,8 +82,10 @@ class Daemon {
 
   /// Errors: what can't be bound or read; nothing is left running then.
   Status start() {
-    if (Status listening = listen(); !listening) return listening;
-    if (Status started = proxy_.start(); !started) return started;
+    const std::vector<PassedSocket> passed = adapters::passed_sockets();
+    if (Status started = proxy_.start(*notifier_, passed); !started) return started;
+    if (Status listening = listen(passed); !listening) return listening;
+    proxy_.open();
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
     supervisor_.start();
@@ -113,7 +115,7 @@ class Daemon {
     return adapters::unusable_store(store.error());
   }
 
-  Status listen() {
+  Status listen(const std::vector<PassedSocket>& passed) {
     Result<Tokens> tokens = load_tokens(settings_->control);
     if (!tokens) {
       log::error("no control token: TCP requests are refused", {{"cause", tokens.error().text()}});
@@ -125,10 +127,13 @@ class Daemon {
     rules.full_token = tokens->full;
     rules.read_token = tokens->read;
     rules.allowed_hosts = settings_->control.allowed_hosts;
-    const std::vector<int> passed = adapters::passed_sockets();
+    std::vector<int> sockets;
+    for (const PassedSocket& socket : passed) {
+      if (!proxy::Listeners::owns(socket)) sockets.push_back(socket.fd);
+    }
     server_.emplace(loop_.get_executor(), api::ServerOptions{}, router_, std::move(rules));
     for (const std::string& address : settings_->control.listen) {
-      Status added = server_->listen(address, settings_->control.group, passed);
+      Status added = server_->listen(address, settings_->control.group, sockets);
       if (!added) return added;
     }
     return {};
@@ -150,12 +155,15 @@ class Daemon {
     co_await proxy_.stop(settings_->exit_drain);
     co_await supervisor_.finish(settings_->on_exit == OnExit::stop);
     if (server_) co_await server_->stop(kControlStopLimit);
+    stopped_ = true;
     if (watchdog_) watchdog_->cancel();
   }
 
   Task<void> feed_watchdog(milliseconds period) {
     watchdog_.emplace(loop_);
     for (;;) {
+      co_await proxy_.answered();
+      if (stopped_) co_return;
       notifier_->watchdog();
       watchdog_->expires_after(period);
       const auto [ec] = co_await watchdog_->async_wait(tok);
@@ -182,6 +190,7 @@ class Daemon {
   api::Router router_;
   std::optional<api::Server> server_;
   std::optional<asio::steady_timer> watchdog_;
+  bool stopped_ = false;
 };
 
 int refuse(const Error& error) {

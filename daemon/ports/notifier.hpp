@@ -5,6 +5,12 @@
 
 namespace k3d {
 
+/// A socket that the service manager passed to this process, and the name that it has there.
+struct PassedSocket {
+  int fd = -1;
+  std::string name;
+};
+
 class Notifier {
  public:
   virtual ~Notifier() = default;
@@ -16,6 +22,8 @@ class Notifier {
   virtual void reloading() = 0;
   /// Has the service manager keep a duplicate of `socket` over a restart, to be passed back under `name`.
   virtual void keep(const std::string& name, int socket) = 0;
+  /// Has it drop what it keeps under `name`.
+  virtual void forget(const std::string& name) = 0;
 };
 
 }  // namespace k3d

@@ -210,6 +210,7 @@ class FakeNotifier final : public Notifier {
   void watchdog() override {}
   void reloading() override { lines.emplace_back("reloading"); }
   void keep(const std::string& name, int /*socket*/) override { lines.push_back("keep " + name); }
+  void forget(const std::string& name) override { lines.push_back("forget " + name); }
 };
 
 }  // namespace k3d::doubles

@@ -1,4 +1,4 @@
-// k3d's own answers on the proxy: API.md's table.
+// k3d's own answers on the proxy: their shape, the list of models.
 #include "api/proxy/answers.hpp"
 
 #include <gtest/gtest.h>
@@ -20,81 +20,6 @@ Snapshot serving() {
   return snapshot;
 }
 
-Snapshot waiting(Phase phase) {
-  Snapshot snapshot = serving();
-  snapshot.route.reset();
-  snapshot.active_profile.clear();
-  snapshot.phase = phase;
-  return snapshot;
-}
-
-std::string code_of(const std::optional<Answer>& answer) {
-  if (!answer) return "";
-  const auto body = parse_json(answer->body);
-  return body ? (*body)["error"]["code"].get<std::string>() : "no JSON";
-}
-
-std::string retry_of(const Answer& answer) {
-  for (const auto& [name, value] : answer.headers) {
-    if (name == "Retry-After") return value;
-  }
-  return "";
-}
-
-TEST(Refusal, names_of_the_active_profile_and_of_nobody_go_on) {
-  for (const char* name : {"batch", "kimi-k3", "big", "gpt-4", ""}) {
-    EXPECT_FALSE(refusal(serving(), std::string(name)).has_value()) << name;
-  }
-  EXPECT_FALSE(refusal(serving(), std::nullopt).has_value());
-}
-
-TEST(Refusal, another_profiles_name_is_409) {
-  for (const char* name : {"fast", "demo", "small"}) {
-    const auto answer = refusal(serving(), std::string(name));
-    ASSERT_TRUE(answer.has_value()) << name;
-    EXPECT_EQ(answer->status, 409U);
-    EXPECT_EQ(code_of(answer), "profile_not_active");
-    EXPECT_NE(answer->body.find("batch is active"), std::string::npos) << answer->body;
-    EXPECT_NE(answer->body.find("k3ctl up fast"), std::string::npos) << answer->body;
-  }
-}
-
-TEST(Refusal, F57_while_loading) {
-  for (const Phase phase : {Phase::preparing, Phase::starting, Phase::loading, Phase::probing, Phase::draining,
-                            Phase::stopping, Phase::backoff}) {
-    const auto answer = refusal(waiting(phase), std::nullopt);
-    ASSERT_TRUE(answer.has_value());
-    EXPECT_EQ(answer->status, 503U);
-    EXPECT_EQ(code_of(answer), "model_loading");
-    EXPECT_EQ(retry_of(*answer), "30") << "without an ETA";
-  }
-  Snapshot snapshot = waiting(Phase::loading);
-  snapshot.load.eta_seconds = 411.2;
-  EXPECT_EQ(retry_of(*refusal(snapshot, std::nullopt)), "412");
-  snapshot.load.eta_seconds = 0.0;
-  EXPECT_EQ(retry_of(*refusal(snapshot, std::nullopt)), "1");
-}
-
-TEST(Refusal, nothing_runs_or_is_meant_to) {
-  Snapshot snapshot = waiting(Phase::stopped);
-  snapshot.target_profile.clear();
-  const auto answer = refusal(snapshot, std::nullopt);
-  EXPECT_EQ(answer->status, 503U);
-  EXPECT_EQ(code_of(answer), "no_active_profile");
-}
-
-TEST(Refusal, a_failed_engine_says_why) {
-  Snapshot snapshot = waiting(Phase::failed);
-  Failure failure;
-  failure.code = "cuda_out_of_memory";
-  failure.title = "CUDA is out of memory";
-  snapshot.last_failure = failure;
-  const auto answer = refusal(snapshot, std::nullopt);
-  EXPECT_EQ(answer->status, 503U);
-  EXPECT_EQ(code_of(answer), "engine_failed");
-  EXPECT_NE(answer->body.find("cuda_out_of_memory"), std::string::npos) << answer->body;
-}
-
 TEST(ErrorAnswer, has_openais_shape) {
   const Answer answer = error_answer({Code::unauthorized, "an API key is needed", {}, {}});
   const auto body = parse_json(answer.body);
@@ -107,7 +32,7 @@ TEST(ErrorAnswer, has_openais_shape) {
 }
 
 TEST(ErrorAnswer, odd_bytes_do_not_break_it) {
-  const auto body = parse_json(refusal(serving(), std::string("small"))->body);
+  const auto body = parse_json(openai_error(409, "\"small\" \xff", "profile_not_active").body);
   EXPECT_TRUE(body.has_value());
   EXPECT_TRUE(parse_json(error_answer({Code::not_exposed, "GET /v1/\xff\xfe\"", {}, {}}).body).has_value());
 }

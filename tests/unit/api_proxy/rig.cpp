@@ -8,11 +8,14 @@
 #include <thread>
 
 #include "api/proxy/proxy.hpp"
+#include "tests/doubles/fakes.hpp"
 
 namespace k3d::test {
 
 struct Rig::Daemon {
-  Daemon(const Settings& settings, proxy::Limits limits) : proxy(loop.get_executor(), board, settings, limits) {}
+  Daemon(const Settings& settings, proxy::Limits limits) : proxy(loop.get_executor(), board, settings, limits) {
+    proxy.serve_demands(demand);
+  }
 
   template <class T>
   T run(Task<T> task) {
@@ -22,14 +25,27 @@ struct Rig::Daemon {
   asio::io_context loop{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{asio::make_work_guard(loop)};
   Board board;
+  doubles::FakeNotifier notifier;
+  FakeDemand demand;
   proxy::Proxy proxy;
   std::thread thread;
 };
 
 namespace {
 
-Task<Status> start(proxy::Proxy& proxy) {
-  co_return proxy.start();
+Task<Status> start(proxy::Proxy& proxy, Notifier& notifier, std::vector<PassedSocket> passed) {
+  Status started = proxy.start(notifier, passed);
+  if (started) proxy.open();
+  co_return started;
+}
+
+Task<Status> take_up(proxy::Proxy& proxy, Settings settings) {
+  co_return proxy.use(settings);
+}
+
+Task<bool> all_answered(proxy::Proxy& proxy) {
+  co_await proxy.answered();
+  co_return true;
 }
 
 Task<ProxyView> look(proxy::Proxy& proxy) {
@@ -53,11 +69,11 @@ Settings two_profiles() {
   return settings;
 }
 
-Rig::Rig(FakeEngine::Script script, Settings settings, proxy::Limits limits)
+Rig::Rig(FakeEngine::Script script, Settings settings, proxy::Limits limits, std::vector<PassedSocket> passed)
     : settings_(std::move(settings)), engine_(std::move(script)), daemon_(std::make_unique<Daemon>(settings_, limits)) {
   publish(1);
   daemon_->thread = std::thread([this] { daemon_->loop.run(); });
-  const Status started = daemon_->run(start(daemon_->proxy));
+  const Status started = daemon_->run(start(daemon_->proxy, daemon_->notifier, std::move(passed)));
   if (!started) {
     end();
     throw std::runtime_error(started.error().text());
@@ -74,6 +90,14 @@ void Rig::end() {
   if (!stopped_) stop(seconds(0));
   daemon_->work.reset();
   daemon_->thread.join();
+}
+
+FakeDemand& Rig::demand() {
+  return daemon_->demand;
+}
+
+std::vector<std::string> Rig::notified() const {
+  return daemon_->notifier.lines;
 }
 
 Reply Rig::ask(const std::string& bytes) const {
@@ -99,6 +123,14 @@ bool Rig::drain(std::uint64_t generation, seconds limit) {
 
 void Rig::cut(std::uint64_t generation) {
   daemon_->run(daemon_->proxy.cut(generation));
+}
+
+Status Rig::use(const Settings& settings) {
+  return daemon_->run(take_up(daemon_->proxy, settings));
+}
+
+bool Rig::answered() {
+  return daemon_->run(all_answered(daemon_->proxy));
 }
 
 void Rig::stop(seconds limit) {

@@ -9,7 +9,9 @@
 #include "api/proxy/limits.hpp"
 #include "daemon/model/settings.hpp"
 #include "daemon/model/snapshot.hpp"
+#include "daemon/ports/notifier.hpp"
 #include "tests/unit/api_http/raw_client.hpp"
+#include "tests/unit/api_proxy/fake_demand.hpp"
 #include "tests/unit/api_proxy/fake_engine.hpp"
 
 namespace k3d::test {
@@ -19,10 +21,14 @@ Settings two_profiles();
 
 class Rig {
  public:
-  explicit Rig(FakeEngine::Script script = answer_ok, Settings settings = two_profiles(), proxy::Limits limits = {});
+  explicit Rig(FakeEngine::Script script = answer_ok, Settings settings = two_profiles(), proxy::Limits limits = {},
+               std::vector<PassedSocket> passed = {});
   ~Rig();
 
   [[nodiscard]] FakeEngine& engine() { return engine_; }
+  [[nodiscard]] FakeDemand& demand();
+  /// What the proxy had the service manager do: "keep NAME", "forget NAME".
+  [[nodiscard]] std::vector<std::string> notified() const;
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] RawClient connect(int receive_buffer = 0) const { return RawClient::tcp(port_, receive_buffer); }
   /// Connects, sends, and reads one answer.
@@ -33,6 +39,9 @@ class Rig {
   bool drain(std::uint64_t generation, seconds limit);
   void cut(std::uint64_t generation);
   [[nodiscard]] ProxyView view();
+  Status use(const Settings& settings);
+  /// Whether every loop answered.
+  bool answered();
   void stop(seconds limit);
 
  private:
