@@ -153,13 +153,4 @@ EngineLine read_engine_line(std::string_view line) {
   return result;
 }
 
-bool is_ready_line(const EngineLine& line) {
-  if (line.level != LineLevel::info || (!line.component.empty() && line.component != "srv")) return false;
-  constexpr std::array<std::string_view, 4> kBeginnings{
-      "llama_server: listening on http://", "llama_server: listening on https://", "llama_server: listening on unix://",
-      "main: server is listening on http://"};
-  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [&line](std::string_view beginning) { return line.text.starts_with(beginning); });
-}
-
 }  // namespace k3d::engine

@@ -43,8 +43,4 @@ std::string printable(std::string_view text);
 /// A line as it stands in the log, raw or printable.
 EngineLine read_engine_line(std::string_view line);
 
-/// Whether the server component itself says that it listens. Text that a request wrote into the log does not count
-/// unless it forges a whole line, so this only ever starts a probe.
-bool is_ready_line(const EngineLine& line);
-
 }  // namespace k3d::engine

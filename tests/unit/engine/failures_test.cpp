@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "daemon/engine/failure_table.hpp"
+#include "daemon/engine/failure_kinds.hpp"
 #include "tests/unit/engine/golden.hpp"
 
 namespace k3d::engine {
@@ -16,7 +14,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 Failure of(int exit_code, std::vector<std::string> lines, bool ready = false, bool oom = false) {
-  return classify({exit_code, oom, ready, std::move(lines)});
+  return classify({exit_code, oom, false, ready, std::move(lines)});
+}
+
+/// One line, at the end of a load that failed.
+std::string code_of(const std::string& line, bool ready = false) {
+  return of(ready ? 134 : 1, {line}, ready).code;
 }
 
 struct Real {
@@ -55,11 +58,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Real{"second-shard", 1, false, "not_first_shard", "tiny-00002-of-00005.gguf"},
                     Real{"renamed", 1, false, "not_first_shard", "foo.gguf"},
                     Real{"architecture", 1, false, "unknown_architecture", "kimi-kx"},
+                    Real{"environment", 1, false, "cache_type_unsupported", "LLAMA_ARG_CACHE_TYPE_K"},
                     Real{"unknown-flag", 1, false, "unknown_flag", "--no-such-flag"},
                     Real{"bad-value", 1, false, "bad_argument", "--ctx-size"},
                     Real{"cache-type", 1, false, "cache_type_unsupported", "zzz"},
                     Real{"cache-types-differ", 1, false, "cache_types_differ", "K (q8_0) and V (f16)"},
                     Real{"device", 1, false, "gpu_unavailable", "CUDA9"},
+                    Real{"flash-attention-off", 1, false, "cache_type_unsupported", "requires flash_attn"},
                     Real{"mmproj", 1, false, "mmproj_mismatch", "/m/t.gguf"},
                     Real{"mmproj-missing", 1, false, "mmproj_mismatch", "/m/none.gguf"},
                     Real{"address-taken", 1, false, "port_in_use", "port: 18999"},
@@ -88,20 +93,69 @@ TEST(Failures, a_fit_given_up_matters_only_if_the_load_fails) {
 }
 
 TEST(Failures, exit_codes_without_a_word_in_the_log) {
-  EXPECT_EQ(of(137, {}, true, true).code, "oom");
   EXPECT_EQ(of(137, {}, true).code, "killed");
   EXPECT_EQ(of(143, {}).code, "killed");
   EXPECT_EQ(of(0, {}, true).code, "killed");
-  EXPECT_EQ(of(134, {}, true).code, "crash");
-  EXPECT_EQ(of(139, {}, true).code, "crash");
+  for (const int code : {132, 134, 135, 136, 139}) {
+    EXPECT_EQ(of(code, {}, true).code, "crash") << code;
+    EXPECT_EQ(of(code, {}).code, "crash") << code;
+    EXPECT_TRUE(of(code, {}).retryable) << code;
+  }
   EXPECT_THAT(of(139, {}, true).detail, HasSubstr("segmentation fault"));
+  EXPECT_THAT(of(132, {}).advice, HasSubstr("another CPU"));
+  EXPECT_THAT(of(135, {}).advice, HasSubstr("disk errors"));
   EXPECT_EQ(of(126, {}).code, "image_error");
   EXPECT_EQ(of(127, {"/bin/sh: 1: exec: /usr/bin/llama-server: not found"}).code, "image_error");
   EXPECT_EQ(of(127, {"llama-server: error while loading shared libraries: libcuda.so.1: cannot open"}).code,
             "gpu_unavailable");
   EXPECT_EQ(of(1, {"Received second interrupt, terminating immediately."}, true).code, "killed");
+  EXPECT_EQ(of(1, {}).code, "crash");
+  EXPECT_EQ(of(255, {}).code, "crash");
   EXPECT_EQ(classify({}).code, "crash");
   EXPECT_EQ(classify({}).exit_code, std::nullopt);
+  EXPECT_THAT(classify({}).detail, HasSubstr("nobody knows"));
+}
+
+TEST(Failures, F32_dockers_oom_flag_counts_only_with_the_kernels_signal) {
+  EXPECT_EQ(of(137, {}, true, true).code, "oom");
+  EXPECT_FALSE(of(137, {}, true, true).retryable);
+  EXPECT_EQ(classify({std::nullopt, true, false, true, {}}).code, "oom");
+  EXPECT_EQ(of(255, {}, true, true).code, "oom");
+  // Another process of the container ran out of memory, and the engine ended otherwise.
+  for (const auto& [exit_code, code] : {std::pair(3, "crash"), std::pair(139, "crash"), std::pair(0, "killed")}) {
+    const Failure failure = of(exit_code, {}, true, true);
+    EXPECT_EQ(failure.code, code) << exit_code;
+    EXPECT_THAT(failure.detail, HasSubstr("a process of the container ran out of memory"));
+  }
+  EXPECT_EQ(of(1, test::golden_log("magic"), false, true).code, "model_corrupt");
+}
+
+TEST(Failures, F32_sigkill_without_dockers_flag_may_still_be_the_hosts_memory) {
+  const Failure failure = of(137, {}, true);
+  EXPECT_EQ(failure.code, "killed");
+  EXPECT_THAT(failure.advice, testing::AllOf(HasSubstr("ran out of memory"), HasSubstr("journalctl -k")));
+  EXPECT_THAT(of(143, {}).advice, Not(HasSubstr("ran out of memory")));
+}
+
+TEST(Failures, F24_F25_an_end_while_docker_was_gone_is_dockers) {
+  const auto gone = [](std::optional<int> exit_code, bool oom, std::vector<std::string> lines = {}) {
+    return classify({exit_code, oom, true, true, std::move(lines)});
+  };
+  for (const std::optional<int> code :
+       {std::optional(0), std::optional(137), std::optional(143), std::optional(255), std::optional<int>()}) {
+    const Failure failure = gone(code, false);
+    EXPECT_EQ(failure.code, "docker_restart") << code.value_or(-1);
+    EXPECT_EQ(failure.exit_code, code);
+    EXPECT_TRUE(failure.retryable);
+    EXPECT_THAT(failure.advice, HasSubstr("live-restore"));
+  }
+  EXPECT_EQ(gone(137, true).code, "oom");
+  // What ended by itself meanwhile says so by its exit code, or at least in its log.
+  EXPECT_EQ(gone(139, false).code, "crash");
+  EXPECT_EQ(gone(134, false, test::golden_log("cuda-oom-on-request")).code, "cuda_out_of_memory_on_request");
+  EXPECT_EQ(gone(std::nullopt, false, test::golden_log("cuda-oom-on-request")).code, "cuda_out_of_memory_on_request");
+  EXPECT_EQ(gone(255, false, {"/src/ggml/src/ggml.c:42: GGML_ASSERT(a == b) failed"}).code, "crash");
+  EXPECT_EQ(gone(255, false, {"0.10.000.000 E srv  send_error: task id = 0, error: too long"}).code, "docker_restart");
 }
 
 TEST(Failures, F43_text_of_a_prompt_does_not_decide) {
@@ -135,13 +189,106 @@ TEST(Failures, a_crash_shows_its_last_words) {
   EXPECT_THAT(failure.log_excerpt, testing::ElementsAre(HasSubstr("earlier"), HasSubstr("GGML_ASSERT")));
 }
 
+TEST(Failures, a_crash_while_serving_is_not_told_by_an_old_error_of_a_request) {
+  const std::vector<std::string> lines{"0.10.000.000 E srv  send_error: task id = 0, error: the prompt is too long"};
+  EXPECT_THAT(of(139, lines, true).detail, HasSubstr("segmentation fault"));
+  EXPECT_THAT(of(139, lines).detail, HasSubstr("send_error"));
+}
+
+TEST(Failures, an_exception_shows_what_it_said) {
+  const std::vector<std::string> lines{"terminate called after throwing an instance of 'std::runtime_error'",
+                                       "  what():  no such thing"};
+  EXPECT_EQ(of(134, lines).code, "crash");
+  EXPECT_THAT(of(134, lines).detail, HasSubstr("no such thing"));
+  EXPECT_EQ(code_of("terminate called after throwing an instance of 'std::bad_alloc'"), "oom");
+  EXPECT_EQ(code_of("terminate called after throwing an instance of 'std::bad_alloc'", true), "oom");
+}
+
 TEST(Failures, a_draft_on_the_wrong_gpu) {
   const std::string line =
       "/src/ggml/src/ggml-backend.cpp:930: pre-allocated tensor (output.weight) in a buffer (CUDA7) that cannot run "
-      "the "
-      "operation (NONE)";
+      "the operation (NONE)";
   EXPECT_EQ(of(134, {line}).code, "draft_device");
   EXPECT_EQ(of(134, {line}, true).code, "draft_device");
+}
+
+// The words of CUDA and of the engine for what no machine without GPUs can show.
+TEST(Failures, gpus_that_can_not_be_used) {
+  for (const char* line : {"ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected",
+                           "0.00.100.000 E ggml_cuda_init: failed to initialize CUDA: unknown error",
+                           "0.00.100.000 E CUDA error: no CUDA-capable device is detected",
+                           "0.00.100.000 E CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+                           "0.00.100.000 E CUDA error: no kernel image is available for execution on the device"}) {
+    EXPECT_EQ(code_of(line), "gpu_unavailable") << line;
+  }
+  const auto advice = [](const std::string& line) { return of(1, {line}).advice; };
+  EXPECT_THAT(advice("ggml_cuda_init: failed to initialize CUDA: system not yet initialized"),
+              HasSubstr("nvidia-fabricmanager"));
+  EXPECT_THAT(
+      advice("ggml_cuda_init: failed to initialize CUDA: CUDA driver version is insufficient for CUDA runtime version"),
+      HasSubstr("driver"));
+  EXPECT_EQ(code_of("0.00.1 E CUDA error: no kernel image is available for execution on the device"), "crash")
+      << "no line of llama-server's";
+}
+
+TEST(Failures, F36_gpus_that_are_lost_while_it_serves) {
+  for (const char* line : {"1.58.201.726 E CUDA error: no CUDA-capable device is detected",
+                           "1.58.201.726 E CUDA error: OS call failed or operation not supported on this OS",
+                           "Failed to initialize NVML: Unknown Error", "1.58.201.726 E CUDA error: GPU is lost",
+                           "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.",
+                           "1.58.201.726 E CUDA error: uncorrectable ECC error encountered",
+                           "1.58.201.726 E CUDA error: uncorrectable NVLink error detected during the execution",
+                           "1.58.201.726 E CUDA error: unspecified launch failure"}) {
+    EXPECT_EQ(code_of(line, true), "gpu_lost") << line;
+    EXPECT_FALSE(of(134, {line}, true).retryable);
+  }
+  EXPECT_THAT(of(134, {"Failed to initialize NVML: Unknown Error"}, true).advice, HasSubstr("daemon-reload"));
+  EXPECT_EQ(code_of("1.58.201.726 E CUDA error: an illegal memory access was encountered", true), "crash");
+}
+
+TEST(Failures, memory_that_ran_out_while_loading) {
+  const std::string gone =
+      "0.54.264.414 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5 MiB on device 0: "
+      "cudaMalloc failed: out of memory";
+  EXPECT_EQ(code_of(gone), "cuda_out_of_memory");
+  EXPECT_EQ(code_of("0.54.264.428 E llama_x: unable to allocate CUDA0 buffer"), "cuda_out_of_memory");
+  EXPECT_EQ(code_of("0.54.264.428 E ggml_x: failed to allocate CPU buffer of size 182129520128"), "oom");
+  EXPECT_EQ(code_of("0.54.264.428 E ggml_x: failed to allocate CPU_REPACK buffer of size 182129520128"), "oom");
+  EXPECT_EQ(code_of("0.54.264.428 E ggml_x: failed to allocate CUDA_Host buffer of size 182129520128"), "oom");
+  // It tried again with less, so it was something else that ended it.
+  const std::string again =
+      "0.54.300.000 W llama_x: compute buffer allocation failed, retrying without pipeline "
+      "parallelism";
+  EXPECT_EQ(of(139, {gone, again}).code, "crash");
+  EXPECT_EQ(of(1, {gone, again, gone}).code, "cuda_out_of_memory");
+}
+
+TEST(Failures, files_that_end_or_fail_while_they_are_read) {
+  const std::string load = "0.10.000.000 E llama_model_load: error loading model: ";
+  EXPECT_EQ(code_of(load + "unexpectedly reached end of file"), "model_truncated");
+  EXPECT_EQ(code_of(load + "read error: Input/output error"), "model_corrupt");
+  EXPECT_THAT(of(1, {load + "read error: Input/output error"}).advice, HasSubstr("disk"));
+  EXPECT_EQ(code_of(load + "mmap failed: Cannot allocate memory"), "oom");
+}
+
+TEST(Failures, vision_files_of_another_model) {
+  const std::string line =
+      "0.01.404.467 E mtmd_init_from_file: error: mismatch between text model (n_embd = 7168) and "
+      "mmproj (n_embd = 4096)";
+  EXPECT_EQ(of(1, {line, "hint: you may be using wrong mmproj"}).code, "mmproj_mismatch");
+  EXPECT_THAT(of(1, {line}).detail, HasSubstr("n_embd = 4096"));
+}
+
+TEST(Failures, words_of_the_engine_that_are_no_argument_of_k3d) {
+  EXPECT_EQ(code_of("error while handling environment variable \"LLAMA_ARG_CACHE_TYPE_K\": Unsupported cache type: z"),
+            "cache_type_unsupported");
+  const Failure failure = of(1, {"error while handling environment variable \"LLAMA_ARG_CTX_SIZE\": stoi"});
+  EXPECT_EQ(failure.code, "bad_argument");
+  EXPECT_THAT(failure.advice, HasSubstr("environment"));
+  EXPECT_EQ(code_of("0.00.077.756 E llama_init_from_model: quantized V cache requires flash_attn to be enabled"),
+            "cache_type_unsupported");
+  EXPECT_EQ(code_of("0.00.077.756 E llama_init_from_model: V cache quantization requires flash_attn"),
+            "cache_type_unsupported");
 }
 
 TEST(Failures, F49_the_excerpt_is_bounded_and_printable) {
@@ -163,43 +310,31 @@ TEST(Failures, without_trouble_the_excerpt_is_the_end_of_the_log) {
 }
 
 TEST(Failures, load_stalled) {
-  const Failure failure = load_stalled("batch", 7, seconds(600), std::vector<std::string>(50, "0.00.000.001 I x: y"));
+  const std::vector<std::string> lines(50, "0.00.000.001 I x: y");
+  const Failure failure = load_stalled("batch", 7, seconds(600), lines);
   EXPECT_EQ(failure.code, "load_stalled");
   EXPECT_EQ(failure.profile, "batch");
   EXPECT_EQ(failure.attempt, 7U);
   EXPECT_TRUE(failure.retryable);
   EXPECT_THAT(failure.detail, HasSubstr("10 min"));
+  EXPECT_THAT(failure.advice, Not(HasSubstr("numa")));
   EXPECT_EQ(failure.log_excerpt.size(), 20U);
 }
 
-TEST(Failures, the_catalogue_is_whole) {
-  for (const char* code : {"model_missing",
-                           "model_corrupt",
-                           "model_truncated",
-                           "shard_missing",
-                           "not_first_shard",
-                           "unknown_architecture",
-                           "bad_argument",
-                           "unknown_flag",
-                           "port_in_use",
-                           "cache_type_unsupported",
-                           "cache_types_differ",
-                           "cuda_out_of_memory",
-                           "cuda_out_of_memory_on_request",
-                           "fit_given_up",
-                           "draft_device",
-                           "mmproj_mismatch",
-                           "gpu_unavailable",
-                           "oom",
-                           "killed",
-                           "crash",
-                           "load_stalled",
-                           "image_error",
-                           "docker_restart",
-                           "removed_externally"}) {
-    const auto failure = catalogued(code);
-    ASSERT_TRUE(failure) << code;
-    EXPECT_FALSE(failure->title.empty() || failure->advice.empty()) << code;
+TEST(Failures, load_stalled_with_numa_balancing_on) {
+  const Failure failure = load_stalled("batch", 7, seconds(600), {}, true);
+  EXPECT_EQ(failure.code, "load_stalled");
+  EXPECT_THAT(failure.detail, HasSubstr("numa_balancing"));
+  EXPECT_THAT(failure.advice, HasSubstr("sysctl -w kernel.numa_balancing=0"));
+}
+
+TEST(Failures, codes_by_name) {
+  for (const FailureKind& kind : failure_kinds()) {
+    const auto failure = catalogued(kind.code);
+    ASSERT_TRUE(failure) << kind.code;
+    EXPECT_EQ(failure->code, kind.code);
+    EXPECT_EQ(failure->retryable, kind.retryable);
+    EXPECT_FALSE(failure->title.empty() || failure->advice.empty()) << kind.code;
   }
   EXPECT_FALSE(catalogued("no_such_failure"));
 }

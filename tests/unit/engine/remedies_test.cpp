@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include "tests/unit/engine/apply.hpp"
 
 namespace k3d::engine {
 namespace {
@@ -33,36 +33,13 @@ Overrides set_of(const std::string& code, const Profile& profile) {
   return remedy->set;
 }
 
-std::vector<int> numbers(std::string text) {
-  std::vector<int> out;
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < '0' || c > '9'; }, ' ');
-  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos; at = text.find(' ', at)) {
-    out.push_back(std::stoi(text.substr(at)));
-    if (text.find(' ', at) == std::string::npos) break;
-  }
-  return out;
-}
-
-/// As the configuration would read it.
-Profile with(Profile profile, const Overrides& set) {
-  for (const auto& [key, value] : set) {
-    if (key == "fit_target_mib") profile.placement.fit_target_mib = numbers(value);
-    if (key == "ubatch") profile.ubatch = std::stoi(value);
-    if (key == "cache_type") profile.cache_type = value;
-    if (key == "cache_ram") profile.cache_ram = std::stoull(value);
-    if (key == "ctx_checkpoints") profile.ctx_checkpoints = std::stoi(value);
-  }
-  return profile;
-}
-
 /// Every remedy in a row, each applied before the next is asked for.
 std::vector<Overrides> all_of(const std::string& code, Profile profile) {
   std::vector<Overrides> sets;
   for (Overrides set = set_of(code, profile); !set.empty(); set = set_of(code, profile)) {
     sets.push_back(set);
     if (sets.size() > 20) break;
-    profile = with(profile, set);
+    profile = test::with(profile, set);
   }
   return sets;
 }
