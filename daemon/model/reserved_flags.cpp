@@ -46,7 +46,11 @@ constexpr std::array kReserved{
     Reserved{"--sleep-idle-seconds", "the engine would drop the model behind k3d's back; use idle_stop_seconds"},
     Reserved{"-md --model-draft --draft* --spec-*", "use speculative"},
     Reserved{"--slot-save-path --lora*", "it opens files of the container at a client's word"},
-    Reserved{"--tools --webui-mcp*", "it lets clients run things inside the container"},
+    Reserved{"--tools* --webui-mcp* --ui-mcp* --mcp-servers* -ag --agent",
+             "it lets clients run things inside the container"},
+    Reserved{"-h --help --usage --version -cl --cache-list --completion-bash --list-devices --license",
+             "the engine would print something and end"},
+    Reserved{"--embd-gemma* --fim-qwen* --gpt-oss* --vision-gemma*", "it fetches another model; use model and quant"},
 };
 
 bool matches(std::string_view flag, std::string_view pattern) {

@@ -91,7 +91,15 @@ TEST(ReservedFlags, F92_computed_and_dangerous_flags) {
                            "--lora",
                            "--lora-scaled",
                            "--tools",
-                           "--webui-mcp-proxy"}) {
+                           "--webui-mcp-proxy",
+                           "--agent",
+                           "-h",
+                           "--help",
+                           "--version",
+                           "-cl",
+                           "--completion-bash",
+                           "--list-devices",
+                           "--gpt-oss-20b-default"}) {
     EXPECT_TRUE(reserved_flag_reason(flag)) << flag;
     EXPECT_TRUE(reserved_flag_reason(std::string(flag) + "=x")) << flag;
   }
