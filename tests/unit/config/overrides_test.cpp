@@ -1,6 +1,8 @@
 // Overrides: what may be set beside the configuration, read and checked like the configuration.
 #include "config/overrides.hpp"
 
+#include "config/document.hpp"
+#include "config/reporter.hpp"
 #include "decoding.hpp"
 #include "settings_text.hpp"
 
@@ -125,6 +127,25 @@ TEST(Overrides, fit_target_goes_with_mode_fit_and_the_number_of_gpus) {
       "mode fit)");
   EXPECT_THAT(refused({{"fit_target_mib", "[1, 2, 3]"}}, profile_of("gpus: [0, 1]")),
               HasSubstr("fit_target_mib has 3 numbers for 2 GPUs"));
+}
+
+const Node* member(const Node* map, const std::string& key) {
+  for (std::size_t i = 0; map != nullptr && i < map->keys.size(); ++i) {
+    if (map->keys[i].text == key) return &map->items[i];
+  }
+  return nullptr;
+}
+
+TEST(Overrides, the_description_of_the_api_has_the_same_keys) {
+  Reporter reporter;
+  const auto api = parse_document(read_all(K3D_SOURCE_DIR "/api/openapi.yaml"), reporter);
+  ASSERT_TRUE(api) << reporter.take().front().what;
+  const Node* described = &*api;
+  for (const char* key : {"components", "schemas", "Overrides", "properties"}) described = member(described, key);
+  ASSERT_NE(described, nullptr);
+  std::vector<std::string> keys;
+  for (const Node& key : described->keys) keys.push_back(key.text);
+  EXPECT_THAT(refused({{"x", "1"}}), HasSubstr("(allowed are " + joined(keys) + ")"));
 }
 
 }  // namespace
