@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "config/config.hpp"
+#include "daemon/adapters/nvml_child.hpp"
 #include "daemon/app/arguments.hpp"
 #include "daemon/app/daemon.hpp"
 
@@ -44,6 +45,7 @@ struct Act {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const std::optional<int> status = adapters::run_as_nvml_child(argc, argv)) return *status;
   // A log that nobody reads, or a client that leaves, must not end the daemon.
   std::signal(SIGPIPE, SIG_IGN);
   // Reading the configuration again is not built yet: a restart does it, and leaves the engine running.
