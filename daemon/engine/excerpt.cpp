@@ -10,11 +10,11 @@ namespace {
 constexpr std::size_t kExcerptLines = 20;
 constexpr std::size_t kExcerptBytes = 500;  ///< of one line
 
-/// "/usr/local/bin/llama-server(+0x18f0a4b)[0x55c0d50c0a4b]".
+/// "/usr/local/bin/llama-server(+0x18f0a4b)[0x55c0d50c0a4b]", also with a blank in between.
 bool is_backtrace(const EngineLine& line) {
   const std::size_t offset = line.text.find("+0x");
-  return line.text.starts_with('/') && offset != std::string::npos &&
-         line.text.find(")[0x", offset) != std::string::npos;
+  return line.text.starts_with('/') && offset != std::string::npos && line.text.ends_with(']') &&
+         line.text.find("[0x", offset) != std::string::npos;
 }
 
 /// What people want to see first: trouble, and before the engine served also lines of others than llama-server's log.

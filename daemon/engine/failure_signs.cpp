@@ -15,7 +15,6 @@ constexpr std::string_view kContainerLost =
     "cgroupfs driver of Docker; then activate again";
 constexpr std::string_view kCacheFlash = "take --flash-attn off out of extra_args, or use cache_type: f16";
 constexpr std::string_view kRenamed = "give the file back its name PREFIX-00001-of-000NN.gguf";
-constexpr std::string_view kAbort = "/*.c*:*: ";
 
 constexpr std::array kSigns{
     // Arguments: bare lines, before anything else is logged. An image may also set them by its environment.
@@ -120,7 +119,7 @@ constexpr std::array kSigns{
     FailureSign{"model_corrupt", Moment::loading, Lines::error, "error loading model:"},
     FailureSign{"killed", Moment::any, Lines::bare, "Received second interrupt, terminating immediately"},
     FailureSign{"crash", Moment::any, Lines::error, "CUDA error: "},
-    FailureSign{"crash", Moment::any, Lines::bare, kAbort},
+    FailureSign{"crash", Moment::any, Lines::abort},
     FailureSign{"crash", Moment::any, Lines::bare, "  what(): "},
 };
 
@@ -152,12 +151,14 @@ bool is_of(Lines lines, LineLevel level) {
       return level == LineLevel::bare;
     case Lines::error_or_bare:
       return level == LineLevel::error || level == LineLevel::bare;
+    case Lines::abort:
+      return level == LineLevel::bare;
   }
   return false;
 }
 
 bool matches(const FailureSign& sign, const EngineLine& line, bool ready) {
-  if (!is_of(sign.lines, line.level)) return false;
+  if (!is_of(sign.lines, line.level) || (sign.lines == Lines::abort && !is_abort(line))) return false;
   // Once it serves, bare lines may be the text of requests: only the engine's own last words count then.
   const bool bare = line.level == LineLevel::bare;
   if (bare && ready && !is_abort(line) && !line.text.starts_with(sign.pattern)) return false;
@@ -200,7 +201,16 @@ std::optional<Finding> find_sign(const std::vector<EngineLine>& lines, bool read
 }
 
 bool is_abort(const EngineLine& line) {
-  return line.level == LineLevel::bare && holds(line.text, kAbort, true);
+  if (line.level != LineLevel::bare) return false;
+  const std::string_view place = std::string_view(line.text).substr(0, line.text.find(": "));
+  if (place.size() == line.text.size() || place.find(' ') != std::string_view::npos) return false;
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos || colon + 1 == place.size()) return false;
+  const std::string_view file = place.substr(0, colon);
+  const std::string_view number = place.substr(colon + 1);
+  constexpr std::array<std::string_view, 6> kSources{".c", ".cpp", ".cu", ".cuh", ".h", ".hpp"};
+  return std::any_of(kSources.begin(), kSources.end(), [file](std::string_view end) { return file.ends_with(end); }) &&
+         std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace k3d::engine

@@ -13,14 +13,20 @@ namespace k3d::engine {
 /// When a sign can hold.
 enum class Moment { loading, serving, any };
 
-/// Which lines of the log can show it. A bare line counts only if it begins with the pattern.
-enum class Lines { error, warning, bare, error_or_bare };
+/// Which lines of the log can show it.
+enum class Lines {
+  error,
+  warning,
+  bare,  ///< if they begin with the pattern
+  error_or_bare,
+  abort,  ///< the engine's reason for an abort
+};
 
 struct FailureSign {
   std::string_view code;
   Moment moment = Moment::loading;
   Lines lines = Lines::error;
-  std::string_view pattern;          ///< text with * for anything in between
+  std::string_view pattern = {};     ///< text with * for anything in between
   std::string_view also = {};        ///< further text that the same line must hold
   std::string_view advice = {};      ///< empty: the kind's
   bool after_out_of_memory = false;  ///< holds only if the log also shows that memory ran out
@@ -37,7 +43,8 @@ struct Finding {
 /// `ready`: the engine served before. Nothing if no line is a sign.
 std::optional<Finding> find_sign(const std::vector<EngineLine>& lines, bool ready);
 
-/// "/src/ggml/src/ggml-cuda/ggml-cuda.cu:106: CUDA error": how the engine says why it aborts.
+/// "/src/ggml/src/ggml-cuda/ggml-cuda.cu:106: CUDA error", "./src/llama-model.cpp:1417: GGML_ASSERT(x) failed": how the
+/// engine says why it aborts.
 bool is_abort(const EngineLine& line);
 
 }  // namespace k3d::engine

@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Real{"renamed", 1, false, "not_first_shard", "foo.gguf"},
                     Real{"architecture", 1, false, "unknown_architecture", "kimi-kx"},
                     Real{"environment", 1, false, "cache_type_unsupported", "LLAMA_ARG_CACHE_TYPE_K"},
+                    Real{"assertion", 134, false, "crash", "GGML_ASSERT(n_expert_used_max > 0) failed"},
                     Real{"unknown-flag", 1, false, "unknown_flag", "--no-such-flag"},
                     Real{"bad-value", 1, false, "bad_argument", "--ctx-size"},
                     Real{"cache-type", 1, false, "cache_type_unsupported", "zzz"},
