@@ -102,7 +102,12 @@ void Proxy::listens(AcceptorPtr acceptor, std::string host) {
   }
 }
 
-void Proxy::open() {
+void Proxy::open_after(Task<void> known) {
+  tasks_.spawn(open(std::move(known)));
+}
+
+Task<void> Proxy::open(Task<void> known) {
+  co_await std::move(known);
   open_ = true;
   for (AcceptorPtr& acceptor : waiting_) tasks_.spawn(accept(std::move(acceptor)));
   waiting_.clear();

@@ -29,8 +29,8 @@ class Proxy : public Traffic {
   /// Binds every address, or takes over the socket of `passed` that listens there, and starts the loops. Connections
   /// are not taken yet: they wait in the sockets. Errors name the address: in use, not allowed, not of this host.
   Status start(Notifier& notifier, const std::vector<PassedSocket>& passed = {});
-  /// Takes connections from here on.
-  void open();
+  /// Takes connections once `known` has ended: while it isn't known what runs, they wait in the sockets.
+  void open_after(Task<void> known);
   /// Takes up what a reload changes without a restart: keys' file, expose, max_body_bytes, cors_origins, allowed_hosts.
   /// Errors: config_invalid if the keys can't be read, or if addresses would be left without the keys that they need;
   /// nothing is changed then.
@@ -47,6 +47,7 @@ class Proxy : public Traffic {
 
  private:
   void listens(AcceptorPtr acceptor, std::string host);
+  Task<void> open(Task<void> known);
   Task<void> accept(AcceptorPtr acceptor);
 
   Executor control_;

@@ -81,6 +81,7 @@ class Session {
         std::string head = pending_.substr(0, *length);
         pending_.erase(0, *length);
         watch_.read_any_time();
+        watch_.set_used();
         co_return head;
       }
       const bool first = pending_.empty();
@@ -189,7 +190,7 @@ class Session {
     boost::system::error_code ignored;
     socket_->shutdown(TcpSocket::shutdown_send, ignored);
     watch_.read_within(worker_.limits().linger);
-    watch_.set_lingering();
+    watch_.set_due();
     Bytes dropped = 0;
     do {
       dropped += pending_.size();

@@ -11,6 +11,8 @@ namespace k3d::proxy {
 namespace {
 
 constexpr milliseconds kSweepInterval{250};
+/// For a client that has connected and has yet to speak, when the loop ends.
+constexpr milliseconds kFirstRequestLimit{1000};
 
 }  // namespace
 
@@ -74,16 +76,20 @@ void Worker::cut_below(std::uint64_t generation) {
 
 std::uint64_t Worker::unfinished() const {
   std::uint64_t count = flights_.size() + holds_.size();
-  for (const Watched& watched : watched_) count += watched.lingering ? 1U : 0U;
+  for (const Watched& watched : watched_) count += watched.due ? 1U : 0U;
   return count;
 }
 
 void Worker::retire() {
   retiring_ = true;
   end_waits();
+  const SteadyTime soon = std::chrono::steady_clock::now() + kFirstRequestLimit;
   for (Watched& watched : watched_) {
+    if (!watched.idle) continue;
     boost::system::error_code ignored;
-    if (watched.idle) watched.socket->close(ignored);
+    watched.due = watched.fresh || watched.socket->available(ignored) > 0;
+    watched.read_by = soon;
+    if (!watched.due) watched.socket->close(ignored);
   }
 }
 

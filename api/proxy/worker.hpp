@@ -34,7 +34,8 @@ struct Watched {
   SteadyTime read_by = SteadyTime::max();   ///< the client must have sent something
   SteadyTime write_by = SteadyTime::max();  ///< the client must have taken something
   bool idle = false;                        ///< between requests
-  bool lingering = false;                   ///< it has its last answer and is given time to read it
+  bool fresh = true;                        ///< its first request has yet to come
+  bool due = false;                         ///< while the loop ends: a request is to come, or an answer to be read
 };
 
 class Hold;
@@ -64,7 +65,8 @@ class Worker {
   void cut_below(std::uint64_t generation);
   /// Requests in flight and waiting, and clients that have yet to read their last answer.
   [[nodiscard]] std::uint64_t unfinished() const;
-  /// From here on each connection ends with the answer that it waits for; idle ones end now, waits too.
+  /// From here on each connection ends with the answer that it waits for; idle ones end now, waits too. One that has
+  /// just come, or whose next request is there already, is not idle.
   void retire();
   void close_sessions();
   [[nodiscard]] bool retiring() const { return retiring_; }
@@ -109,7 +111,8 @@ class Worker {
     void write_within(milliseconds limit) { watched_->write_by = std::chrono::steady_clock::now() + limit; }
     void write_any_time() { watched_->write_by = SteadyTime::max(); }
     void set_idle(bool idle) { watched_->idle = idle; }
-    void set_lingering() { watched_->lingering = true; }
+    void set_used() { watched_->fresh = false; }
+    void set_due() { watched_->due = true; }
 
    private:
     Worker& worker_;

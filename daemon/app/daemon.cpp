@@ -34,6 +34,7 @@ namespace k3d::app {
 namespace {
 
 constexpr seconds kControlStopLimit{2};
+constexpr seconds kAdoptionLimit{1};
 
 std::uint64_t newest_attempt(const std::filesystem::path& state) {
   const std::vector<std::uint64_t> kept = lifecycle::kept_attempts(state);
@@ -85,7 +86,7 @@ class Daemon {
     const std::vector<PassedSocket> passed = adapters::passed_sockets();
     if (Status started = proxy_.start(*notifier_, passed); !started) return started;
     if (Status listening = listen(passed); !listening) return listening;
-    proxy_.open();
+    proxy_.open_after(known());
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
     supervisor_.start();
@@ -137,6 +138,15 @@ class Daemon {
       if (!added) return added;
     }
     return {};
+  }
+
+  /// Until the engine that runs takes requests again, so that whoever came while k3d restarted is answered by it.
+  Task<void> known() {
+    const SteadyTime deadline = std::chrono::steady_clock::now() + kAdoptionLimit;
+    SnapshotPtr seen = supervisor_.snapshot();
+    while (!seen->route && std::chrono::steady_clock::now() < deadline) {
+      seen = co_await supervisor_.changed(seen->revision, deadline);
+    }
   }
 
   Task<void> await_signals() {

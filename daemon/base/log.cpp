@@ -1,5 +1,6 @@
 #include "daemon/base/log.hpp"
 
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
@@ -83,6 +84,15 @@ void to_journal(Level level, const std::string& line, Fields fields) {
   sd_journal_sendv(parts.data(), static_cast<int>(parts.size()));
 }
 
+/// systemd names the stream by its device and inode. Below a unit the variable is inherited, and standard error may be a
+/// file by then.
+bool stderr_is_the_journal() {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat here{};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &here) != 0) return false;
+  return stream == std::to_string(here.st_dev) + ":" + std::to_string(here.st_ino);
+}
+
 void to_stderr(Level level, const std::string& line) {
   const std::string text = format_time(std::chrono::system_clock::now()) + " " + std::string(name(level)) + ": " + line + "\n";
   // One write a line; a closed or full stderr loses lines, never the daemon (SIGPIPE is ignored in main).
@@ -104,7 +114,7 @@ void write(Level level, std::string_view message, Fields fields) {
   std::string line(message);
   for (const Field& field : fields) line += " " + std::string(field.key) + "=" + quoted(one_line(field.value));
   line = one_line(redacted(std::move(line)));
-  static const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
+  static const bool journal = stderr_is_the_journal();
   if (journal) {
     to_journal(level, line, fields);
   } else {

@@ -33,9 +33,13 @@ struct Rig::Daemon {
 
 namespace {
 
+Task<void> nothing() {
+  co_return;
+}
+
 Task<Status> start(proxy::Proxy& proxy, Notifier& notifier, std::vector<PassedSocket> passed) {
   Status started = proxy.start(notifier, passed);
-  if (started) proxy.open();
+  if (started) proxy.open_after(nothing());
   co_return started;
 }
 

@@ -197,6 +197,24 @@ TEST(Stop, lets_answers_finish_and_ends_idle_connections) {
   stopping.join();
 }
 
+TEST(Stop, a_client_that_has_just_connected_is_still_answered) {
+  Rig rig;
+  RawClient fresh = rig.connect();
+  RawClient silent = rig.connect();
+  RawClient used = rig.connect();
+  used.send(kPost);
+  EXPECT_EQ(used.reply().status, 200) << "so those before it are taken too";
+  std::thread stopping([&rig] { rig.stop(seconds(20)); });
+  EXPECT_NE(used.end(), End::open);
+  fresh.send(kPost);
+  const Reply reply = fresh.reply();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.field("Connection"), "close");
+  EXPECT_NE(silent.end(), End::open) << "but not for ever";
+  fresh.close();
+  stopping.join();
+}
+
 TEST(Stop, ends_everything_at_its_limit) {
   std::atomic<bool> go{false};
   Rig rig(waits(go));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace k3d {
 namespace {
 
@@ -21,6 +23,16 @@ TEST(Log, F96_secrets_never_reach_the_log) {
   const std::string line = logged("token", {{"value", "Bearer canary-secret-value"}});
   EXPECT_EQ(line.find("canary"), std::string::npos) << line;
   EXPECT_NE(line.find("[redacted]"), std::string::npos) << line;
+}
+
+TEST(LogDeathTest, an_inherited_journal_stream_does_not_swallow_the_lines) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own: the stream is looked at once
+  const auto log_below_a_unit = [] {
+    ::setenv("JOURNAL_STREAM", "1:1", 1);
+    log::info("hello from below");
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(log_below_a_unit(), testing::ExitedWithCode(0), "hello from below");
 }
 
 }  // namespace
