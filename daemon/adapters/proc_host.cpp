@@ -192,6 +192,8 @@ HostFacts ProcHost::facts() {
   facts.groups = supplementary_groups();
   facts.boot_id = read(root_ / "sys/kernel/random/boot_id");
   facts.boot_id.erase(facts.boot_id.find_last_not_of('\n') + 1);
+  const std::string balancing = read(root_ / "sys/kernel/numa_balancing");
+  facts.numa_balancing = !balancing.empty() && balancing[0] != '0';
   facts.gpu_uuids = gpu_uuids(gpus_);
   return facts;
 }
@@ -211,6 +213,8 @@ int ProcHost::engine_pid(int container_pid) {
   const bool has_init = first == "docker-init" || first == "tini";
   return has_init && family.size() > 1 ? family[1] : container_pid;
 }
+
+bool ProcHost::is_there(int pid) { return fs::exists(root_ / std::to_string(pid) / "comm"); }
 
 std::optional<ProcessIo> ProcHost::process_io(int pid) {
   if (pid <= 0) return std::nullopt;

@@ -11,6 +11,7 @@
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/step.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/lifecycle/vram.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -26,7 +27,7 @@ constexpr StopStage kStopStages[]{{"SIGTERM", seconds(3)}, {"SIGTERM", seconds(2
 
 constexpr std::size_t kKeptAttempts = 5;
 constexpr milliseconds kDockerPause{500};
-constexpr milliseconds kFirstRetry{1000}, kLastRetry{30'000}, kDockerInterval{5000};
+constexpr milliseconds kVramPause{500};
 
 }  // namespace
 
@@ -76,10 +77,15 @@ void Effects::perform(const Effect& effect) {
     Effects& self;
     void operator()(const effect::Prepare& e) const { self.begin(self.preparing_, self.prepare(e.target)); }
     void operator()(const effect::CancelPrepare&) const { self.retire(std::move(self.preparing_)); }
+    void operator()(const effect::Clear& e) const { self.begin(self.preparing_, self.clear(e.launch)); }
+    void operator()(const effect::Retry& e) const { self.begin(self.preparing_, self.retry(e)); }
     void operator()(const effect::Drain& e) const { self.begin(self.draining_, self.drain(e.engine, e.force)); }
     void operator()(const effect::Stop& e) const { self.tasks_.spawn(self.stop(e.engine)); }
     void operator()(const effect::Start& e) const { self.begin(self.preparing_, self.start(e.launch)); }
     void operator()(const effect::Watch& e) const { self.watch(e.engine, e.loading); }
+    void operator()(const effect::Guard& e) const {
+      if (self.watching_) self.watching_->spawn(self.guard(e.engine));
+    }
     void operator()(const effect::Probe& e) const {
       if (self.watching_) self.watching_->spawn(self.probe(e.engine));
     }
@@ -88,6 +94,7 @@ void Effects::perform(const Effect& effect) {
       self.tasks_.spawn(self.discard(e.engine));
     }
     // The supervisor does these itself.
+    void operator()(const effect::Preempt&) const {}
     void operator()(const effect::Persist&) const {}
     void operator()(const effect::OperationStep&) const {}
     void operator()(const effect::OperationEnd&) const {}
@@ -98,7 +105,7 @@ void Effects::perform(const Effect& effect) {
 Task<Result<Launch>> Effects::plan(std::string profile, std::uint64_t attempt) {
   const Profile* found = owner_.settings_->find_profile(profile);
   if (found == nullptr) co_return fail(Code::unknown_profile, "there is no profile \"" + profile + "\"");
-  co_return co_await planner_.plan(*found, attempt);
+  co_return co_await planner_.plan(owner_.profile_in_force(*found), attempt);
 }
 
 Task<void> Effects::prepare(Target target) {
@@ -121,6 +128,33 @@ Task<void> Effects::drain(Engine engine, bool force) {
   const bool empty = co_await owner_.ports_.traffic.drain(owner_.generation_, limit);
   if (!empty) log::info("the drain ran out of time; what is left is cut", {{"limit_seconds", limit.count()}});
   post(event::Drained{engine.launch.attempt});
+}
+
+Task<void> Effects::retry(effect::Retry retry) {
+  const auto wait = std::chrono::duration_cast<milliseconds>(retry.delay * owner_.ports_.pace.backoff);
+  if (co_await sleep_for(wait)) post(event::RetryDue{retry.due});
+}
+
+/// After an engine's end the driver may take half a minute to give its memory back; the next engine's --fit would
+/// silently put experts on the CPU instead.
+Task<void> Effects::clear(Launch launch) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + owner_.ports_.pace.vram;
+  std::optional<Failure> in_the_way;
+  while (!launch.container.cdi_devices.empty()) {
+    auto gpus = co_await owner_.ports_.gpus.read();
+    if (!gpus) log::warning("the GPUs can't be read: what is free on them is unknown", {{"cause", gpus.error().text()}});
+    const std::vector<GpuState> seen = mark_ours(gpus ? std::move(*gpus) : std::vector<GpuState>{}, last_container_);
+    in_the_way = vram_in_the_way(seen, uuids_of_devices(launch.container.cdi_devices, seen), {});
+    if (!in_the_way || std::chrono::steady_clock::now() >= deadline) break;
+    if (!co_await sleep_for(kVramPause)) co_return;
+  }
+  if (!in_the_way) {
+    post(event::VramFree{launch.attempt});
+    co_return;
+  }
+  in_the_way->profile = launch.profile;
+  in_the_way->attempt = launch.attempt;
+  post(event::VramHeld{launch.attempt, std::move(*in_the_way)});
 }
 
 // ---- stopping -------------------------------------------------------------------------------------------------------
@@ -243,108 +277,6 @@ Task<Status> Effects::clear_the_way(std::string keep) {
     if (!removed) co_return fail(removed.error());
   }
   co_return Status{};
-}
-
-// ---- finding what runs ----------------------------------------------------------------------------------------------
-
-Task<void> Effects::reconcile() {
-  const std::string label = "k3d.instance=" + owner_.settings_->instance;
-  milliseconds pause = kFirstRetry;
-  auto found = co_await owner_.ports_.containers.list(label);
-  while (!found) {
-    unreconciled_ = found.error();
-    reconciling_.notify();
-    if (!co_await sleep_for(pause)) co_return;
-    pause = std::min(pause * 2, kLastRetry);
-    found = co_await owner_.ports_.containers.list(label);
-  }
-  unreconciled_.reset();
-  const std::optional<Launch> adopted = co_await sort_out(std::move(*found));
-  const auto helps = co_await owner_.ports_.containers.list("k3d.help=" + owner_.settings_->instance);
-  if (helps) {
-    for (const ContainerInfo& container : *helps) co_await remove_leftover(container);
-  }
-  reconciled_ = true;
-  reconciling_.notify();
-  if (adopted) co_await look_for_drift(*adopted);
-}
-
-/// Once what ran before is known. Docker's error if it can't be known now.
-Task<Status> Effects::reconciled() {
-  while (!reconciled_) {
-    if (unreconciled_) co_return fail(*unreconciled_);
-    co_await reconciling_.wait(SteadyTime::max());
-  }
-  co_return Status{};
-}
-
-/// The launch of the container that was adopted, if one was.
-Task<std::optional<Launch>> Effects::sort_out(std::vector<ContainerInfo> found) {
-  std::sort(found.begin(), found.end(),
-            [](const ContainerInfo& a, const ContainerInfo& b) { return a.started_at < b.started_at; });
-  std::optional<Launch> adopted;
-  for (const ContainerInfo& container : found) {
-    const Result<Launch> launch = launch_from_labels(container.labels);
-    if (!container.running() || adopted || !launch) {
-      co_await remove_leftover(container);
-    } else {
-      adopted = *launch;
-      adopt(container, *launch);
-    }
-  }
-  co_return adopted;
-}
-
-Task<void> Effects::remove_leftover(ContainerInfo container) {
-  log::warning("removing a container of this instance", {{"name", container.name}, {"running", container.running()}});
-  const Status stopped = container.running() ? co_await stop_container(container.id) : Status{};
-  const Status removed = co_await owner_.ports_.containers.remove(container.id);
-  if (!stopped || !removed) log::warning("a container stays behind", {{"name", container.name}});
-}
-
-/// At once: requests must flow before anything is compared with what the configuration says now.
-void Effects::adopt(const ContainerInfo& container, Launch launch) {
-  log::redact(launch.address.api_key);
-  Engine engine;
-  engine.container = container.id;
-  engine.launch = std::move(launch);
-  engine.launch.container.name = container.name;
-  engine.pid = container.pid;
-  engine.started_at = container.started_at.value_or(system_clock::now());
-  engine.adopted = true;
-  log::info("adopting a running engine", {{"name", container.name}, {"profile", engine.launch.profile}});
-  post(event::Adopted{std::move(engine)});
-}
-
-/// Whether the adopted engine is what its profile would start now. Docker in trouble says nothing about that.
-Task<void> Effects::look_for_drift(Launch adopted) {
-  const Result<Launch> now = co_await plan(adopted.profile, 0);
-  const bool unknown = !now && (now.error().code == Code::docker_unavailable || now.error().code == Code::docker_unresponsive);
-  const Engine* runs = running_engine(owner_.state_);
-  if (unknown || runs == nullptr || runs->launch.attempt != adopted.attempt) co_return;
-  if (!now || now->spec_hash != adopted.spec_hash) owner_.set_condition(config_drift(adopted.profile));
-}
-
-void Effects::watch_docker() { begin(docker_, docker_health()); }
-
-Task<void> Effects::docker_health() {
-  milliseconds retry = kFirstRetry;
-  for (;;) {
-    const Result<DockerInfo> info = co_await owner_.ports_.containers.info();
-    const std::string code = info ? std::string() : docker_trouble(info.error()).code;
-    for (const char* known : {"docker_unavailable", "docker_unresponsive"}) {
-      if (code != known) owner_.clear_condition(known);
-    }
-    if (!info) {
-      owner_.set_condition(docker_trouble(info.error()));
-    } else if (info->live_restore) {
-      owner_.clear_condition("live_restore_off");
-    } else {
-      owner_.set_condition(live_restore_off());
-    }
-    if (!co_await sleep_for(info ? kDockerInterval : retry)) co_return;
-    retry = info ? kFirstRetry : std::min(retry * 2, kLastRetry);
-  }
 }
 
 }  // namespace k3d::lifecycle

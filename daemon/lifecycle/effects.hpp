@@ -10,6 +10,8 @@
 #include "daemon/base/async/task_group.hpp"
 #include "daemon/lifecycle/changes.hpp"
 #include "daemon/lifecycle/launch_plan.hpp"
+#include "daemon/lifecycle/liveness.hpp"
+#include "daemon/lifecycle/recovery.hpp"
 #include "daemon/model/instance.hpp"
 
 namespace k3d::lifecycle {
@@ -24,8 +26,18 @@ class Effects {
   void perform(const Effect& effect);
   /// The launch of a profile as of now. Attempt 0: a dry run.
   Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt);
-  /// Finds the containers of this instance as soon as Docker answers: adopts the one that runs, removes the rest.
-  Task<void> reconcile();
+  /// The containers of this instance, as soon as Docker answers: the one that runs, how the last one ended; what is
+  /// left of others is removed. `served`: whether what ran last had been ready, as far as is remembered.
+  Task<Found> reconcile(bool served);
+  /// What ran before is known and adopted: from now on engines may be started.
+  void begin_work();
+  Task<HostFacts> host_facts();
+  /// Another configuration from now on.
+  void use(std::shared_ptr<const Settings> settings) { planner_.use(std::move(settings)); }
+  /// Whether what runs differs from what its profile would start now; keeps the condition config_drift true.
+  Task<bool> look_for_drift();
+  /// The same in the background.
+  void compare_again();
   /// Docker's error while it keeps what runs from being known.
   [[nodiscard]] const std::optional<Error>& what_runs_is_unknown() const { return unreconciled_; }
   /// Keeps the conditions about Docker true from now on.
@@ -50,11 +62,17 @@ class Effects {
   Task<bool> ends_within(ContainerId container, seconds patience);
   Task<void> discard(Engine engine);
   void watch(Engine engine, bool loading);
+  Task<void> clear(Launch launch);
+  Task<void> retry(effect::Retry retry);
   Task<Status> reconciled();
-  Task<std::optional<Launch>> sort_out(std::vector<ContainerInfo> found);
-  void adopt(const ContainerInfo& container, Launch launch);
-  Task<void> look_for_drift(Launch adopted);
+  Task<Found> sort_out(std::vector<ContainerInfo> found, bool served);
+  Task<std::optional<std::size_t>> choose(std::vector<ContainerInfo> found);
   Task<void> remove_leftover(ContainerInfo container);
+  Task<void> look_around();
+  Task<void> meet(ContainerInfo container);
+  void look_for_ghost(const Engine& engine);
+  Task<void> guard(Engine engine);
+  Task<LivenessMeter::Sample> look_at(Engine engine);
   Task<void> await_end(Engine engine);
   Task<void> collect_log(Engine engine);
   Task<void> poll_health(Engine engine);
@@ -63,7 +81,9 @@ class Effects {
   Task<int> first_process(ContainerId container);
   Task<void> probe(Engine engine);
   Task<void> docker_health();
-  Failure judge(const Engine& engine, const ContainerInfo& ended, Phase phase) const;
+  [[nodiscard]] Failure judge(const Launch& launch, const ContainerInfo& ended, bool ready) const;
+  [[nodiscard]] bool docker_restarted(const ContainerInfo& ended) const;
+  void docker_failed(const Error& error);
 
   Supervisor& owner_;
   asio::thread_pool files_{1};               ///< file systems may block
@@ -71,10 +91,14 @@ class Effects {
   bool reconciled_ = false;                  ///< what ran before this daemon is known: only then is anything started
   std::optional<Error> unreconciled_;        ///< why it isn't known yet, as far as Docker said
   Changes reconciling_;
+  std::string last_container_;               ///< of the newest engine: its processes are ours even after its end
+  bool live_restore_ = false;                ///< as far as Docker said
+  WallTime docker_away_at_{};                ///< when Docker was last found to be gone
+  int ghost_sightings_ = 0;
   std::uint64_t logged_ = 0;                 ///< the newest attempt whose log has come through Docker to its end
   Changes logging_;
   TaskGroup tasks_;                          ///< stops, discards, retirements: never cancelled half-way
-  std::unique_ptr<TaskGroup> preparing_;     ///< the one Prepare or Start under way
+  std::unique_ptr<TaskGroup> preparing_;     ///< the one Prepare, Clear, Retry or Start under way
   std::unique_ptr<TaskGroup> draining_;
   std::unique_ptr<TaskGroup> watching_;      ///< the watchers of the engine that runs
   std::unique_ptr<TaskGroup> docker_;

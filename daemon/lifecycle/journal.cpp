@@ -76,6 +76,12 @@ Task<Result<std::vector<Operation>>> Journal::load_operations(int limit) {
   co_return co_await offload(thread_, std::move(read));
 }
 
+Task<std::string> Journal::load_desired() {
+  auto read = [this] { return store_.load_desired(); };
+  const Result<std::string> desired = co_await offload(thread_, std::move(read));
+  co_return desired.value_or("");
+}
+
 Task<void> Journal::flush() {
   auto nothing = [] { return true; };
   co_await offload(thread_, std::move(nothing));

@@ -32,6 +32,7 @@ class Journal {
   /// Higher than any before, also when the store can't say.
   Task<std::uint64_t> next_attempt();
   Task<Result<std::vector<Operation>>> load_operations(int limit);
+  Task<std::string> load_desired();
   /// Waits until everything handed over is written.
   Task<void> flush();
 

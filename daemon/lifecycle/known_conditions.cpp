@@ -21,6 +21,28 @@ Condition live_restore_off() {
               "set {\"live-restore\": true} in /etc/docker/daemon.json and run `systemctl reload docker`");
 }
 
+Condition numa_balancing_on() {
+  return make("numa_balancing_on", Severity::warning, "The kernel moves memory between NUMA nodes",
+              "kernel.numa_balancing is on: a load of hundreds of gigabytes may stand still for minutes, and experts on "
+              "the CPU compute slower",
+              "run `sysctl -w kernel.numa_balancing=0`, and write kernel.numa_balancing = 0 to /etc/sysctl.d/k3d.conf");
+}
+
+Condition engine_unresponsive(bool health) {
+  return make("engine_unresponsive", Severity::error, "The engine does not answer",
+              health ? "/health is answered, but requests wait and completions hang, and for a minute its process used no "
+                       "CPU time and logged nothing"
+                     : "/health is silent, and for a minute its process used no CPU time and logged nothing",
+              "look at `k3ctl logs` and at whether its container is paused (`docker ps`); `k3ctl up --restart PROFILE` "
+              "loads it again");
+}
+
+Condition ghost_container(const std::string& name, int pid) {
+  return make("ghost_container", Severity::error, "Docker shows an engine as running that has no process",
+              "container " + name + " is running by Docker's word, but process " + std::to_string(pid) + " is gone",
+              "run `docker rm -f " + name + "`; if that hangs, restart Docker");
+}
+
 Condition config_drift(const std::string& profile) {
   return make("config_drift", Severity::warning, "The running engine differs from the configuration",
               "profile " + profile + " was started from other settings, another image or other files than it has now",

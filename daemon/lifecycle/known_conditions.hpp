@@ -8,6 +8,10 @@ namespace k3d::lifecycle {
 
 Condition memlock_limited();
 Condition live_restore_off();
+Condition numa_balancing_on();
+/// `health`: /health is answered, completions are not.
+Condition engine_unresponsive(bool health);
+Condition ghost_container(const std::string& name, int pid);
 Condition config_drift(const std::string& profile);
 /// docker_unavailable or docker_unresponsive, by the error's code.
 Condition docker_trouble(const Error& error);

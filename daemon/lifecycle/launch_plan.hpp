@@ -22,6 +22,8 @@ class LaunchPlanner {
   LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal, std::shared_ptr<const Settings> settings,
                 asio::thread_pool& files);
 
+  void use(std::shared_ptr<const Settings> settings) { settings_ = std::move(settings); }
+
   /// Errors: files_missing, image_missing, flag_missing, start_refused, and Docker's.
   Task<Result<Launch>> plan(Profile profile, std::uint64_t attempt);
 

@@ -1,5 +1,6 @@
 // The lifecycle's transition function: pure, total over every (state, event) pair, no I/O, no clock.
 // Who calls it: the supervisor alone. What it asks for is performed by lifecycle/effects.
+// Its table and diagram are docs/state-machine.md.
 #pragma once
 
 #include <string>
@@ -9,9 +10,11 @@
 
 namespace k3d::lifecycle {
 
-/// What a transition may know of the settings.
+/// What a transition may know of the settings and the time.
 struct Facts {
-  bool roll_back = true;  ///< on_failure of the profile that an activation asks for or that failed
+  bool roll_back = true;   ///< on_failure of the profile that an activation asks for or that failed
+  seconds served_for{0};   ///< how long the engine has been ready
+  WallTime now{};          ///< for what is shown only; every wait is a duration
 };
 
 struct Step {
@@ -29,5 +32,9 @@ std::string active_profile(const InstanceState& state);
 const Engine* running_engine(const InstanceState& state);
 /// The operation under way, or an empty id.
 OperationId operation_of(const InstanceState& state);
+/// What is under way, if anything is.
+const Target* target_of(const InstanceState& state);
+/// How often its profile has failed lately.
+Strikes strikes_of(const InstanceState& state);
 
 }  // namespace k3d::lifecycle

@@ -1,11 +1,12 @@
 #include "daemon/lifecycle/supervisor.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/secret.hpp"
-#include "daemon/lifecycle/attempt_folder.hpp"
+#include "daemon/engine/remedies.hpp"
 #include "daemon/lifecycle/effects.hpp"
-#include "daemon/lifecycle/step.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -15,14 +16,17 @@ using std::chrono::system_clock;
 
 constexpr seconds kFigureInterval{1};
 constexpr seconds kStopLimit{60};
+constexpr int kMostRemedies = 2;
 
 /// The failure an event brings, if it brings one.
-const Failure* failure_of(const Event& event) {
-  if (const auto* e = std::get_if<event::PrepareFailed>(&event)) return &e->failure;
-  if (const auto* e = std::get_if<event::StartFailed>(&event)) return &e->failure;
-  if (const auto* e = std::get_if<event::StopFailed>(&event)) return &e->failure;
-  if (const auto* e = std::get_if<event::GaveUp>(&event)) return &e->failure;
-  if (const auto* e = std::get_if<event::Exited>(&event)) return &e->failure;
+Failure* failure_of(Event& event) {
+  if (auto* e = std::get_if<event::PrepareFailed>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::StartFailed>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::StopFailed>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::VramHeld>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::GaveUp>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::Exited>(&event)) return &e->failure;
+  if (auto* e = std::get_if<event::Missing>(&event)) return &e->failure;
   return nullptr;
 }
 
@@ -43,6 +47,17 @@ EngineView view_of(const Engine& engine) {
 bool at_rest(const InstanceState& state) {
   const bool settled = std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state);
   return settled && running_engine(state) == nullptr;
+}
+
+/// For the service manager: "ready batch", "backoff batch: cuda_out_of_memory, try 2 of 5".
+std::string status_line(const InstanceState& state, Phase phase) {
+  std::string line = std::string(to_string(phase)) + " " + target_profile(state);
+  if (const auto* s = std::get_if<state::Failed>(&state)) line += ": " + s->failure.code;
+  if (const auto* s = std::get_if<state::Backoff>(&state)) {
+    line += ": " + s->failure.code + ", failure " + std::to_string(s->attempt);
+    if (s->limit > 0) line += " of " + std::to_string(s->limit);
+  }
+  return line;
 }
 
 /// Whether requests are sent to the engine that runs: not while it is drained, stopped or started.
@@ -75,24 +90,8 @@ Supervisor::~Supervisor() = default;
 void Supervisor::start() {
   tasks_.spawn(restore());
   tasks_.spawn(feed_figures());
+  tasks_.spawn(feed_gpus());
   effects_->watch_docker();
-}
-
-Task<void> Supervisor::restore() {
-  const auto remembered = co_await ports_.journal.load_operations(static_cast<int>(operations::Registry::kKept));
-  if (remembered) registry_.restore(*remembered, system_clock::now());
-  publish();
-  co_await effects_->reconcile();
-}
-
-Task<void> Supervisor::feed_figures() {
-  while (co_await sleep_for(kFigureInterval)) {
-    const ProxyView seen = ports_.traffic.view();
-    const ProxyView& shown = snapshot()->proxy;
-    if (seen.in_flight != shown.in_flight || seen.queued != shown.queued || seen.listen != shown.listen) {
-      publish_figures();
-    }
-  }
 }
 
 Task<void> Supervisor::finish(bool stop_engine) {
@@ -107,93 +106,6 @@ Task<void> Supervisor::finish(bool stop_engine) {
   co_await effects_->join();
   co_await tasks_.join();
   co_await ports_.journal.flush();
-}
-
-Result<Asked> Supervisor::activate(ActivateAsk ask) {
-  if (finishing_) return fail(Code::shutting_down, "k3d is stopping");
-  if (settings_->find_profile(ask.profile) == nullptr) {
-    std::string names;
-    for (const Profile& profile : settings_->profiles) names += (names.empty() ? "" : ", ") + profile.name;
-    return fail(Code::unknown_profile, "there is no profile \"" + ask.profile + "\"",
-                names.empty() ? "no profile is configured" : "the profiles are: " + names);
-  }
-  const OperationId current = operation_of(state_);
-  const Operation* running = registry_.find(current);
-  if (running != nullptr && running->kind == OperationKind::activate && running->profile == ask.profile && !ask.restart) {
-    return Asked{*running, false};
-  }
-  const bool runs = std::holds_alternative<state::Ready>(state_) && active_profile(state_) == ask.profile && !ask.restart;
-  const Operation made = registry_.create(OperationKind::activate, ask.profile, ask.reason, ask.asked_by, system_clock::now());
-  log::info("activation asked for", {{"profile", ask.profile}, {"operation", made.id.value}, {"by", ask.asked_by}});
-  Target target;
-  target.profile = ask.profile;
-  target.operation = made.id;
-  target.force = ask.force;
-  target.restart = ask.restart;
-  apply(event::Activate{target});
-  return Asked{*registry_.find(made.id), !runs};
-}
-
-Result<Asked> Supervisor::deactivate(DeactivateAsk ask) {
-  if (finishing_) return fail(Code::shutting_down, "k3d is stopping");
-  const Operation* running = registry_.find(operation_of(state_));
-  if (running != nullptr && running->kind == OperationKind::deactivate && !ask.force) return Asked{*running, false};
-  // Saying "stopped" before it is known what runs would leave running what is found later.
-  if (const auto unknown = effects_->what_runs_is_unknown()) return fail(*unknown);
-  const bool nothing = std::holds_alternative<state::Stopped>(state_);
-  const Operation made =
-      registry_.create(OperationKind::deactivate, active_profile(state_), ask.reason, ask.asked_by, system_clock::now());
-  log::info("deactivation asked for", {{"operation", made.id.value}, {"by", ask.asked_by}});
-  apply(event::Deactivate{made.id, ask.force});
-  return Asked{*registry_.find(made.id), !nothing};
-}
-
-Result<Operation> Supervisor::cancel(const OperationId& id) {
-  const Operation* operation = registry_.find(id);
-  if (operation == nullptr) return fail(Code::not_found, "there is no operation \"" + id.value + "\"");
-  if (operation->ended()) {
-    return fail(Code::conflict, "the operation has ended: " + std::string(to_string(operation->state)));
-  }
-  if (operation->kind == OperationKind::deactivate) {
-    return fail(Code::conflict, "a deactivation can't be cancelled", "activate a profile instead");
-  }
-  apply(event::Cancel{id});
-  return *registry_.find(id);
-}
-
-Result<Overrides> Supervisor::override_settings(OverridesAsk ask) {
-  if (finishing_) return fail(Code::shutting_down, "k3d is stopping");
-  const Profile* profile = settings_->find_profile(ask.profile);
-  if (profile == nullptr) return fail(Code::unknown_profile, "there is no profile \"" + ask.profile + "\"");
-  if (const auto changed = ports_.overridden(*profile, ask.set); !changed) return fail(changed.error());
-  if (ask.set.empty()) {
-    overrides_.erase(ask.profile);
-  } else {
-    overrides_[ask.profile] = ask.set;
-  }
-  ports_.journal.save_overrides(ask.profile, ask.set);
-  publish();
-  return ask.set;
-}
-
-Task<Result<std::vector<AuditEntry>>> Supervisor::audit(int limit, std::uint64_t before) {
-  return ports_.journal.load_audit(limit, before);
-}
-
-Task<Result<Launch>> Supervisor::dry_run(std::string profile) { return effects_->plan(std::move(profile), 0); }
-
-std::string Supervisor::create_body(const Launch& launch) const { return ports_.containers.create_body(launch.container); }
-
-std::filesystem::path Supervisor::log_file(std::uint64_t attempt) const {
-  const std::vector<std::uint64_t> kept = kept_attempts(settings_->state);
-  if (kept.empty()) return {};
-  if (attempt == 0) attempt = kept.front();
-  if (std::find(kept.begin(), kept.end(), attempt) == kept.end()) return {};
-  return attempt_folder(settings_->state, attempt) / "engine.log";
-}
-
-std::vector<std::string> Supervisor::log_tail(std::uint64_t attempt, std::size_t lines) const {
-  return lifecycle::log_tail(log_file(attempt), lines);
 }
 
 Task<SnapshotPtr> Supervisor::changed(std::string since, SteadyTime deadline) {
@@ -234,25 +146,28 @@ void Supervisor::store_outcome(const std::optional<Error>& error) {
 
 // ---- the one way state changes --------------------------------------------------------------------------------------
 
-void Supervisor::apply(const Event& event) {
+Facts Supervisor::facts_for(const Event& event) const {
   Facts facts;
+  facts.now = system_clock::now();
+  if (std::holds_alternative<state::Ready>(state_)) {
+    facts.served_for = std::chrono::duration_cast<seconds>(steady_clock::now() - ready_since_);
+  }
   std::string of = target_profile(state_);
   if (const auto* e = std::get_if<event::Activate>(&event)) of = e->target.profile;
   if (const Profile* profile = settings_->find_profile(of)) facts.roll_back = profile->on_failure == OnFailure::rollback;
-  Step next = step(state_, event, facts);
+  return facts;
+}
+
+void Supervisor::apply(Event event) {
+  if (Failure* failure = failure_of(event)) heal(*failure);
+  Step next = step(state_, event, facts_for(event));
   if (!next.ignored.empty()) {
     log::debug("event ignored", {{"why", next.ignored}, {"phase", to_string(phase_)}});
     return;
   }
   note(event);
   state_ = std::move(next.state);
-  if (phase_of(state_) != phase_) {
-    phase_ = phase_of(state_);
-    phase_since_ = system_clock::now();
-    if (phase_ != Phase::loading && phase_ != Phase::probing) load_ = LoadView{};
-    log::info("phase", {{"phase", to_string(phase_)}, {"target", target_profile(state_)}});
-    ports_.notifier.status(std::string(to_string(phase_)) + " " + target_profile(state_));
-  }
+  enter_phase();
   if (admits(state_) != admitting_) {
     admitting_ = admits(state_);
     ++generation_;
@@ -263,7 +178,44 @@ void Supervisor::apply(const Event& event) {
   for (const Effect& effect : next.effects) effects_->perform(effect);
 }
 
-void Supervisor::note(const Event& event) {
+void Supervisor::enter_phase() {
+  const Phase before = phase_;
+  phase_ = phase_of(state_);
+  if (phase_ == before) return;
+  phase_since_ = system_clock::now();
+  if (phase_ == Phase::ready && before != Phase::preparing && before != Phase::draining) {
+    ready_since_ = steady_clock::now();
+  }
+  if (phase_ != Phase::loading && phase_ != Phase::probing) load_ = LoadView{};
+  if (phase_ == Phase::backoff || phase_ == Phase::failed) remember_failure();
+  log::info("phase", {{"phase", to_string(phase_)}, {"target", target_profile(state_)}});
+  ports_.notifier.status(status_line(state_, phase_));
+}
+
+/// A daemon that starts later shows it again, and knows whether another try was due.
+void Supervisor::remember_failure() {
+  if (!last_failure_) return;
+  ports_.journal.put("failure", to_text(FailureRecord{*last_failure_, phase_ == Phase::failed}));
+}
+
+/// The remedy of a failure, and with self_heal its application: at most twice, until the overrides are cleared.
+void Supervisor::heal(Failure& failure) {
+  const Profile* configured = settings_->find_profile(failure.profile);
+  if (configured == nullptr) return;
+  failure.remedy = engine::remedy_for(failure.code, profile_in_force(*configured));
+  const bool memory = failure.code == "cuda_out_of_memory_on_request" || failure.code == "cuda_out_of_memory";
+  if (!configured->self_heal || !memory || !failure.remedy || healed_[failure.profile] >= kMostRemedies) return;
+  Overrides set = overrides_[failure.profile];
+  for (const auto& [key, value] : failure.remedy->set) set[key] = value;
+  const auto applied = override_settings({failure.profile, std::move(set), "self_heal: " + failure.code, "k3d"});
+  if (!applied) return;
+  failure.retryable = true;
+  const int count = ++healed_[failure.profile];
+  ports_.journal.put("healed/" + failure.profile, std::to_string(count));
+  log::warning("self_heal: a remedy is applied", {{"profile", failure.profile}, {"failure", failure.code}, {"time", count}});
+}
+
+void Supervisor::note(Event& event) {
   if (const Failure* failure = failure_of(event)) {
     last_failure_ = *failure;
     if (last_failure_->at == WallTime{}) last_failure_->at = system_clock::now();
@@ -271,14 +223,21 @@ void Supervisor::note(const Event& event) {
     log::error("engine failure", {{"code", failure->code}, {"profile", failure->profile}, {"detail", failure->detail}});
   }
   const auto* ready = std::get_if<event::ProbeOk>(&event);
-  if (ready != nullptr && last_failure_ && last_failure_->profile == target_profile(state_)) last_failure_.reset();
+  if (ready == nullptr || !last_failure_ || last_failure_->profile != target_profile(state_)) return;
+  last_failure_.reset();
+  ports_.journal.put("failure", {});
 }
 
 void Supervisor::perform(const Effect& effect) {
   const WallTime now = system_clock::now();
   if (const auto* e = std::get_if<effect::OperationStep>(&effect)) registry_.step(e->operation, e->step, now);
   if (const auto* e = std::get_if<effect::OperationEnd>(&effect)) end_operation(*e);
-  if (const auto* e = std::get_if<effect::Persist>(&effect)) ports_.journal.save_desired(e->profile);
+  if (const auto* e = std::get_if<effect::Persist>(&effect)) {
+    ports_.journal.save_desired(e->profile);
+    ports_.journal.put("fall_back_to", e->fall_back_to);
+  }
+  // Not at once: whoever holds the GPUs may give them back before it returns.
+  if (std::holds_alternative<effect::Preempt>(effect) && give_way_) asio::post(loop_, give_way_);
 }
 
 void Supervisor::end_operation(const effect::OperationEnd& end) {
@@ -286,6 +245,13 @@ void Supervisor::end_operation(const effect::OperationEnd& end) {
   log::info("operation ended", {{"operation", end.operation.value},
                                 {"state", to_string(end.state)},
                                 {"error", end.error ? end.error->code : std::string("none")}});
+}
+
+void Supervisor::set_container_name(const ContainerId& id, const std::string& name) {
+  if (named_ == id && container_name_ == name) return;
+  named_ = id;
+  container_name_ = name;
+  publish();
 }
 
 void Supervisor::set_load(const LoadView& load) {
@@ -318,10 +284,17 @@ void Supervisor::publish() {
   next->target_profile = target_profile(state_);
   if (const Engine* engine = running_engine(state_)) {
     next->engine = view_of(*engine);
+    if (engine->container == named_) next->engine->container_name = container_name_;
+    next->engine->restarts = strikes_of(state_).restarts;
     next->engine->spec_matches = !conditions_.has("config_drift");
     if (admitting_) next->route = Route{engine->launch.profile, engine->launch.address};
   }
   next->load = load_;
+  if (const auto* held = std::get_if<state::Held>(&state_)) next->held_by = held->holder.value;
+  if (const auto* wait = std::get_if<state::Backoff>(&state_)) {
+    next->backoff = BackoffView{wait->attempt, wait->limit, wait->retry_at};
+  }
+  next->gpus = gpus_;
   next->last_failure = last_failure_;
   next->conditions = conditions_.list();
   next->proxy = ports_.traffic.view();

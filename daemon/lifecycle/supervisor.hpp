@@ -11,10 +11,13 @@
 #include "daemon/lifecycle/changes.hpp"
 #include "daemon/lifecycle/conditions.hpp"
 #include "daemon/lifecycle/journal.hpp"
+#include "daemon/lifecycle/recovery.hpp"
+#include "daemon/lifecycle/step.hpp"
 #include "daemon/model/instance.hpp"
 #include "daemon/operations/registry.hpp"
 #include "daemon/ports/board.hpp"
 #include "daemon/ports/containers.hpp"
+#include "daemon/ports/demand.hpp"
 #include "daemon/ports/engine_client.hpp"
 #include "daemon/ports/gpu_probe.hpp"
 #include "daemon/ports/host_probe.hpp"
@@ -22,6 +25,16 @@
 #include "daemon/ports/traffic.hpp"
 
 namespace k3d::lifecycle {
+
+/// How often things are looked at and how long they are waited for; tests are quicker.
+struct Pace {
+  milliseconds guard{5000};     ///< an engine that serves
+  milliseconds quiet{60'000};   ///< until a silent engine is in doubt, and one that nobody can reach is dead
+  milliseconds docker{5000};    ///< Docker and its containers
+  milliseconds gpus{5000};
+  milliseconds vram{120'000};   ///< at most, until the GPUs' memory is free
+  double backoff = 1;           ///< of the waits between tries
+};
 
 /// Everything outside that the lifecycle needs; all of it outlives the supervisor.
 struct Ports {
@@ -35,6 +48,7 @@ struct Ports {
   GpuProbe& gpus;
   /// A profile with its overrides; error invalid_request.
   std::function<Result<Profile>(const Profile&, const Overrides&)> overridden;
+  Pace pace = {};
 };
 
 struct ActivateAsk {
@@ -62,29 +76,38 @@ struct Asked {
 
 class Effects;
 
-class Supervisor {
+class Supervisor : public Demand {
  public:
   /// `serialise` makes the body of GET status: once per revision, shared by all who ask.
   Supervisor(Executor loop, Ports ports, std::shared_ptr<const Settings> settings, std::string version,
              std::function<std::string(const Snapshot&)> serialise);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
-  ~Supervisor();
+  ~Supervisor() override;
 
   /// Restores what the store remembers and finds running containers as soon as Docker answers. Returns at once.
   void start();
   /// Ends every task; with `stop_engine` the engine is stopped first (at most 60 s). The engine is left otherwise.
   Task<void> finish(bool stop_engine);
 
-  /// Errors: unknown_profile; shutting_down.
+  /// Errors: unknown_profile; gpus_held; shutting_down.
   Result<Asked> activate(ActivateAsk ask);
   /// Errors: shutting_down; Docker's, before it first answered.
   Result<Asked> deactivate(DeactivateAsk ask);
   /// Errors: not_found; conflict if it has ended.
-  Result<Operation> cancel(const OperationId& id);
+  Result<Operation> cancel(const OperationId& id, std::string asked_by = {});
   /// From the profile's next start on, kept in the state. What it answers is in force then.
   /// Errors: unknown_profile; invalid_request, naming the key and what is allowed; shutting_down.
   Result<Overrides> override_settings(OverridesAsk ask);
+  Task<Status> ensure_ready(Wanted wanted, SteadyTime until) override;
+  /// The GPUs are `holder`'s, an operation that isn't an activation, until release_gpus(). `give_way` is called when
+  /// an activation wants them. Errors: gpus_held; conflict, while an engine has them.
+  Status hold_gpus(const OperationId& holder, std::function<void()> give_way);
+  void release_gpus(const OperationId& holder);
+  /// The configuration is another from now on; what runs goes on. Answers the profiles that run by other settings.
+  Task<std::vector<std::string>> use(std::shared_ptr<const Settings> settings);
+  void record(std::string who, std::string action, std::string subject, std::string reason, std::string operation,
+              std::string outcome);
   /// The newest `limit` entries before number `before` (0: of all).
   Task<Result<std::vector<AuditEntry>>> audit(int limit, std::uint64_t before);
   /// Returns once everything asked so far is written down, as far as the store can: what is answered to a client after
@@ -110,8 +133,13 @@ class Supervisor {
  private:
   friend class Effects;
 
-  void apply(const Event& event);
-  void note(const Event& event);
+  void apply(Event event);
+  [[nodiscard]] Facts facts_for(const Event& event) const;
+  void note(Event& event);
+  void set_container_name(const ContainerId& id, const std::string& name);
+  void heal(Failure& failure);
+  void enter_phase();
+  void remember_failure();
   void perform(const Effect& effect);
   void end_operation(const effect::OperationEnd& end);
   /// At once, with a new revision.
@@ -121,7 +149,14 @@ class Supervisor {
   void set_load(const LoadView& load);
   void store_outcome(const std::optional<Error>& error);
   Task<void> restore();
+  Task<Memory> recall();
+  Task<void> carry_out(Recovery recovery, std::vector<Operation> open);
   Task<void> feed_figures();
+  Task<void> feed_gpus();
+  void stop_when_idle(const ProxyView& seen);
+  Result<Asked> activate_for_boot(std::string profile);
+  [[nodiscard]] std::vector<std::string> uuids_of_launch() const;
+  [[nodiscard]] Profile profile_in_force(const Profile& profile) const;
 
   Executor loop_;
   Ports ports_;
@@ -133,16 +168,25 @@ class Supervisor {
   Changes changes_;
   InstanceState state_;
   std::optional<Failure> last_failure_;
+  std::map<std::string, int> healed_;  ///< by profile: how many remedies k3d applied by itself
+  std::function<void()> give_way_;     ///< of whoever holds the GPUs
+  std::vector<GpuState> gpus_;
+  ContainerId named_;           ///< the container whose name is
+  std::string container_name_;  ///< as Docker has it now
   LoadView load_;
   std::map<std::string, Overrides> overrides_;
   Phase phase_ = Phase::stopped;
   WallTime phase_since_;
+  SteadyTime ready_since_{};
+  SteadyTime busy_at_{};         ///< when a request was last seen
+  std::uint64_t admitted_ = 0;   ///< requests until then
   bool admitting_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t revision_ = 0;
   std::string boot_;
   SteadyTime published_at_{};
   bool finishing_ = false;
+  bool asked_ = false;  ///< something was asked for since the start
   TaskGroup tasks_;
   std::unique_ptr<Effects> effects_;
 };

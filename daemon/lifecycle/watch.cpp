@@ -33,6 +33,7 @@ seconds stall_limit(const Settings& settings, const std::string& name) {
 }  // namespace
 
 void Effects::watch(Engine engine, bool loading) {
+  last_container_ = engine.container.value;
   retire(std::move(watching_));
   watching_ = std::make_unique<TaskGroup>(owner_.loop_);
   watching_->spawn(await_end(engine));
@@ -48,6 +49,7 @@ Task<void> Effects::await_end(Engine engine) {
   Result<ContainerInfo> ended = co_await owner_.ports_.containers.wait(engine.container);
   // Docker in trouble says nothing about the engine: its end is waited for as long as it runs.
   while (!ended && ended.error().code != Code::not_found) {
+    docker_failed(ended.error());
     if (!co_await sleep_for(kWaitPause)) co_return;
     ended = co_await owner_.ports_.containers.wait(engine.container);
   }
@@ -57,7 +59,12 @@ Task<void> Effects::await_end(Engine engine) {
     while (engine.launch.log.empty() && logged_ < engine.launch.attempt && steady_clock::now() < deadline) {
       co_await logging_.wait(deadline);
     }
-    post(event::Exited{engine.launch.attempt, judge(engine, *ended, owner_.phase_)});
+    // Docker may end its containers first and be gone right after: then it was its restart.
+    const Result<DockerInfo> info = co_await owner_.ports_.containers.info();
+    if (!info) docker_failed(info.error());
+    const Phase phase = owner_.phase_;
+    const bool ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
+    post(event::Exited{engine.launch.attempt, judge(engine.launch, *ended, ready)});
   } else {
     Failure failure = engine::catalogued("removed_externally").value();
     failure.detail = ended.error().message;
@@ -67,15 +74,16 @@ Task<void> Effects::await_end(Engine engine) {
   }
 }
 
-Failure Effects::judge(const Engine& engine, const ContainerInfo& ended, Phase phase) const {
+Failure Effects::judge(const Launch& launch, const ContainerInfo& ended, bool ready) const {
   engine::Evidence evidence;
   evidence.exit_code = ended.exit_code;
   evidence.oom_killed = ended.oom_killed;
-  evidence.ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
-  evidence.lines = log_tail(engine.launch.folder / "engine.log", kEvidenceLines);
+  evidence.docker_restarted = docker_restarted(ended);
+  evidence.ready = ready;
+  evidence.lines = log_tail(launch.folder / "engine.log", kEvidenceLines);
   Failure failure = engine::classify(evidence);
-  failure.profile = engine.launch.profile;
-  failure.attempt = engine.launch.attempt;
+  failure.profile = launch.profile;
+  failure.attempt = launch.attempt;
   failure.at = ended.finished_at.value_or(system_clock::now());
   return failure;
 }
@@ -104,7 +112,8 @@ Task<void> Effects::watch_load(Engine engine) {
     owner_.set_load(meter.view());
     if (meter.silent_for(steady_clock::now()) >= limit) {
       post(event::GaveUp{engine.launch.attempt, engine::load_stalled(engine.launch.profile, engine.launch.attempt, limit,
-                                                                     log_tail(log, 20))});
+                                                                     log_tail(log, 20),
+                                                                     owner_.conditions_.has("numa_balancing_on"))});
       co_return;
     }
     if (!co_await sleep_for(kProgressInterval)) co_return;

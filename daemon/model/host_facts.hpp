@@ -16,6 +16,7 @@ struct HostFacts {
   unsigned uid = 0, gid = 0;
   std::vector<std::string> groups;  ///< supplementary gids: weights may be readable by group only
   std::string boot_id;
+  bool numa_balancing = false;  ///< the kernel moves memory between NUMA nodes
   std::vector<std::string> gpu_uuids;  ///< by PCI order, so by index; empty if there is no driver
 };
 

@@ -13,6 +13,14 @@
 
 namespace k3d {
 
+/// Failures in a row of a profile that k3d keeps up by itself: what the limits of retries count.
+struct Strikes {
+  int loading = 0;   ///< since it last served
+  int serving = 0;   ///< after having served, until it served well for long
+  int docker = 0;    ///< starts that Docker's absence prevented; no limit
+  int restarts = 0;  ///< engines started anew since someone activated it
+};
+
 /// What an operation asked for.
 struct Target {
   std::string profile;
@@ -21,6 +29,7 @@ struct Target {
   bool restart = false;       ///< load again though it runs
   std::string fall_back_to;   ///< profile to return to if this one fails; empty: none
   std::string rolled_back_from;  ///< set on the return itself: it is not rolled back again
+  Strikes strikes;
 };
 
 /// A container of ours that runs.
@@ -53,6 +62,12 @@ struct Stopping {
   std::optional<Launch> launch;
   std::optional<Failure> failure;
   Engine engine;
+  bool served = false;  ///< with `failure`: the engine had been ready
+};
+/// The memory of the GPUs that `launch` is for is waited for.
+struct Clearing {
+  Target target;
+  Launch launch;
 };
 /// The container is being created and started.
 struct Starting {
@@ -71,6 +86,20 @@ struct Probing {
 };
 struct Ready {
   Engine engine;
+  Strikes strikes;
+};
+/// `failure` ended the profile's engine; another is started at `retry_at`.
+struct Backoff {
+  Target target;
+  Failure failure;
+  int attempt = 0;  ///< the how many-th failure in a row this was
+  int limit = 0;    ///< so many end it; 0: none
+  WallTime retry_at{};
+};
+/// Nothing runs: an operation other than an activation has the GPUs.
+struct Held {
+  OperationId holder;
+  Target next;  ///< what follows it; profile empty: nothing
 };
 struct Failed {
   std::string profile;
@@ -79,8 +108,9 @@ struct Failed {
 };
 }  // namespace state
 
-using InstanceState = std::variant<state::Stopped, state::Preparing, state::Draining, state::Stopping, state::Starting,
-                                   state::Loading, state::Probing, state::Ready, state::Failed>;
+using InstanceState = std::variant<state::Stopped, state::Preparing, state::Draining, state::Stopping, state::Clearing,
+                                   state::Starting, state::Loading, state::Probing, state::Ready, state::Backoff,
+                                   state::Held, state::Failed>;
 
 namespace event {
 /// A person asked for `target.profile`.
@@ -129,7 +159,15 @@ struct ProbeOk {
   std::uint64_t attempt = 0;
   WallTime at{};
 };
-/// Stalled while loading, or the probe failed: the engine still runs but is given up.
+/// The GPUs' memory is free for `attempt`, or something stays in the way.
+struct VramFree {
+  std::uint64_t attempt = 0;
+};
+struct VramHeld {
+  std::uint64_t attempt = 0;
+  Failure failure;
+};
+/// Stalled while loading, the probe failed, or it can't be reached any more: the engine runs but is given up.
 struct GaveUp {
   std::uint64_t attempt = 0;
   Failure failure;
@@ -139,23 +177,64 @@ struct Exited {
   std::uint64_t attempt = 0;
   Failure failure;
 };
-/// At the daemon's start: a running container of this instance.
+/// The time of a Backoff is over.
+struct RetryDue {
+  WallTime due{};
+};
+/// Nobody asked the engine for anything for as long as its profile says.
+struct Idle {
+  std::uint64_t attempt = 0;
+};
+/// An operation other than an activation takes the GPUs, or gives them back.
+struct Hold {
+  OperationId holder;
+};
+struct Release {
+  OperationId holder;
+};
+/// A running container of this instance that k3d did not start in this life.
 struct Adopted {
   Engine engine;
+};
+/// At the daemon's start: what should run does not.
+struct Missing {
+  std::string profile;
+  Failure failure;
+  bool served = false;  ///< it had been ready
+  bool final = false;   ///< it had been given up already
 };
 }  // namespace event
 
 using Event = std::variant<event::Activate, event::Deactivate, event::Cancel, event::Prepared, event::PrepareFailed,
                            event::Drained, event::EngineStopped, event::StopFailed, event::Started, event::StartFailed,
-                           event::HealthOk, event::ProbeOk, event::GaveUp, event::Exited, event::Adopted>;
+                           event::HealthOk, event::ProbeOk, event::VramFree, event::VramHeld, event::GaveUp,
+                           event::Exited, event::RetryDue, event::Idle, event::Hold, event::Release, event::Adopted,
+                           event::Missing>;
 
 namespace effect {
 /// Work out the launch: files, image, capabilities, command line. Answers Prepared or PrepareFailed.
 struct Prepare {
   Target target;
 };
-/// Give up a Prepare under way.
+/// Give up the Prepare, Clear or Retry under way.
 struct CancelPrepare {};
+/// Wait until the GPUs' memory is free for `launch`. Answers VramFree or VramHeld.
+struct Clear {
+  Launch launch;
+};
+/// Wait for `delay`. Answers RetryDue.
+struct Retry {
+  WallTime due{};
+  seconds delay{0};
+};
+/// Ask the operation that has the GPUs to end. Answers Release.
+struct Preempt {
+  OperationId holder;
+};
+/// Look after an engine that serves. Answers GaveUp.
+struct Guard {
+  Engine engine;
+};
 /// Admit no more, wait for what is in flight (not at all with `force`). Answers Drained.
 struct Drain {
   Engine engine;
@@ -182,9 +261,9 @@ struct Probe {
 struct Discard {
   Engine engine;
 };
-/// The profile that should run from now on; empty: none.
+/// The profile that should run from now on, and the one to return to if it can't; empty: none.
 struct Persist {
-  std::string profile;
+  std::string profile, fall_back_to;
 };
 /// The operation is now at `step`.
 struct OperationStep {
@@ -199,7 +278,8 @@ struct OperationEnd {
 };
 }  // namespace effect
 
-using Effect = std::variant<effect::Prepare, effect::CancelPrepare, effect::Drain, effect::Stop, effect::Start,
+using Effect = std::variant<effect::Prepare, effect::CancelPrepare, effect::Clear, effect::Retry, effect::Preempt,
+                            effect::Guard, effect::Drain, effect::Stop, effect::Start,
                             effect::Watch, effect::Probe, effect::Discard, effect::Persist, effect::OperationStep,
                             effect::OperationEnd>;
 

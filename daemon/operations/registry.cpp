@@ -15,21 +15,33 @@ void finish_steps(Operation& operation, OperationState state, WallTime now) {
   }
 }
 
+/// What is wanted of the engine is still wanted; other work has lost what it held.
+bool goes_on(OperationKind kind) { return kind == OperationKind::activate || kind == OperationKind::deactivate; }
+
+void interrupt(Operation& operation, WallTime now) {
+  finish_steps(operation, OperationState::failed, now);
+  operation.state = OperationState::failed;
+  operation.finished_at = now;
+  operation.error = OperationError{std::string(to_string(Code::interrupted)), std::string(title(Code::interrupted)),
+                                   "k3d ended while this was under way", "ask for it again"};
+}
+
 }  // namespace
 
-void Registry::restore(std::vector<Operation> remembered, WallTime now) {
+std::vector<Operation> Registry::restore(std::vector<Operation> remembered, WallTime now) {
+  std::vector<Operation> going_on;
   for (Operation& operation : remembered) {
-    const bool was_open = !operation.ended();
-    if (was_open) {
-      finish_steps(operation, OperationState::failed, now);
-      operation.state = OperationState::failed;
-      operation.finished_at = now;
-      operation.error = OperationError{std::string(to_string(Code::interrupted)), std::string(title(Code::interrupted)),
-                                       "k3d ended while this was under way", "ask for it again"};
+    if (find(operation.id) != nullptr) continue;  // made since the start, and written down before this was read
+    const bool open = !operation.ended();
+    if (open && goes_on(operation.kind)) {
+      going_on.push_back(operation);
+    } else if (open) {
+      interrupt(operation, now);
     }
     all_.push_back(std::move(operation));
-    if (was_open) save_(all_.back());
+    if (open && all_.back().ended()) save_(all_.back());
   }
+  return going_on;
 }
 
 const Operation& Registry::create(OperationKind kind, std::string profile, std::string reason, std::string asked_by,

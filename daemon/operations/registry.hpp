@@ -16,8 +16,9 @@ class Registry {
   using Save = std::function<void(const Operation&)>;
   explicit Registry(Save save) : save_(std::move(save)) {}
 
-  /// What the store remembers, newest first. Those that were under way when k3d ended are over: `interrupted`.
-  void restore(std::vector<Operation> remembered, WallTime now);
+  /// What the store remembers, newest first. Of those that were under way when k3d ended, activations and
+  /// deactivations stay so and are answered, newest first: they go on. The others are over: `interrupted`.
+  std::vector<Operation> restore(std::vector<Operation> remembered, WallTime now);
 
   const Operation& create(OperationKind kind, std::string profile, std::string reason, std::string asked_by,
                           WallTime now);

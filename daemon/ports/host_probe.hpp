@@ -22,6 +22,8 @@ class HostProbe {
   virtual HostFacts facts() = 0;
   /// The engine below `container_pid` (docker-init's child, or itself if there is none); 0 if it is gone.
   virtual int engine_pid(int container_pid) = 0;
+  /// Whether there is such a process at all.
+  virtual bool is_there(int pid) = 0;
   /// Nothing if the process is gone or its io is closed to us.
   virtual std::optional<ProcessIo> process_io(int pid) = 0;
   /// Whether something listens on 127.0.0.1:port already.

@@ -119,6 +119,9 @@ Task<Result<DockerInfo>> FakeContainers::info() {
   info.api_version = "1.48";
   info.root_dir = "/var/lib/docker";
   info.live_restore = live_restore;
+  info.cdi = !cdi_devices.empty();
+  info.cdi_devices = cdi_devices;
+  info.cdi_devices_known = info.cdi;
   co_return info;
 }
 

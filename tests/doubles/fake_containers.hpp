@@ -39,6 +39,7 @@ class FakeContainers final : public Containers {
   int deaf_to = 0;                          ///< how many more signals but SIGKILL change nothing
   bool unstoppable = false;                 ///< no signal changes anything, not even SIGKILL
   bool live_restore = true;
+  std::vector<std::string> cdi_devices;  ///< that Docker knows; none: it takes no devices
   std::function<void(FakeContainer&)> on_start;  ///< after a container began to run
 
   /// Calls that hang look at `hanging` again.

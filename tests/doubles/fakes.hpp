@@ -61,9 +61,11 @@ class FakeHost final : public HostProbe {
   HostFacts host;
   std::optional<ProcessIo> io = ProcessIo{};  ///< of every process
   std::set<std::uint16_t> taken;
+  std::set<int> gone;
 
   HostFacts facts() override { return host; }
   int engine_pid(int container_pid) override { return container_pid; }
+  bool is_there(int pid) override { return !gone.contains(pid); }
   std::optional<ProcessIo> process_io(int /*pid*/) override { return io; }
   bool port_taken(std::uint16_t port) override { return taken.contains(port); }
   std::uint16_t free_port() override { return 18'080; }
@@ -74,6 +76,7 @@ class FakeTraffic final : public Traffic {
   explicit FakeTraffic(Calls& calls) : calls_(calls) {}
 
   bool busy = false;            ///< a request is in flight: a drain waits for release() or its limit
+  ProxyView shown;
   std::vector<seconds> limits;  ///< of the drains
   std::vector<std::uint64_t> cuts;
 
@@ -94,7 +97,7 @@ class FakeTraffic final : public Traffic {
     busy = false;
     co_return;
   }
-  ProxyView view() const override { return {}; }
+  ProxyView view() const override { return shown; }
 
  private:
   Calls& calls_;

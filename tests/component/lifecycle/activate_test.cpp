@@ -27,7 +27,7 @@ TEST_F(Activate, from_nothing_to_ready_in_order) {
   const OperationId id = activate("a");
   ASSERT_TRUE(until_ended(id));
   EXPECT_EQ(operation(id).state, OperationState::succeeded);
-  EXPECT_EQ(steps_of(operation(id)), (std::vector<std::string>{"prepare", "start", "load", "probe"}));
+  EXPECT_EQ(steps_of(operation(id)), (std::vector<std::string>{"prepare", "free_vram", "start", "load", "probe"}));
   EXPECT_EQ(calls(), (Calls{"create " + name(1), "start " + name(1), "probe"}));
   EXPECT_EQ(containers_.names(), std::vector<std::string>{name(1)}) << "the container of --help is gone";
   EXPECT_EQ(now()->phase, Phase::ready);
@@ -85,7 +85,7 @@ TEST_F(Activate, cancelled_while_preparing_leaves_what_serves) {
   containers_.hanging = {"image"};
   const OperationId id = activate("b");
   ASSERT_TRUE(until([this] { return std::find(calls_.rbegin(), calls_.rend(), "image engine:1") != calls_.rend(); }));
-  ASSERT_TRUE(supervisor_->cancel(id));
+  ASSERT_TRUE(cancel(id));
   EXPECT_EQ(operation(id).state, OperationState::cancelled);
   EXPECT_EQ(now()->phase, Phase::ready);
   EXPECT_EQ(now()->active_profile, "a");
@@ -97,7 +97,7 @@ TEST_F(Activate, cancelled_while_draining_serves_again) {
   traffic_.busy = true;
   const OperationId id = activate("b");
   ASSERT_TRUE(until(Phase::draining));
-  ASSERT_TRUE(supervisor_->cancel(id));
+  ASSERT_TRUE(cancel(id));
   EXPECT_EQ(now()->phase, Phase::ready);
   EXPECT_TRUE(now()->route);
   traffic_.release();
@@ -111,7 +111,7 @@ TEST_F(Activate, cancelled_while_the_old_one_stops_nothing_runs) {
   containers_.deaf_to = 1;
   const OperationId id = activate("b");
   ASSERT_TRUE(until(Phase::stopping));
-  ASSERT_TRUE(supervisor_->cancel(id));
+  ASSERT_TRUE(cancel(id));
   ASSERT_TRUE(until(Phase::stopped));
   EXPECT_TRUE(containers_.names().empty());
 }
@@ -122,7 +122,7 @@ TEST_F(Activate, cancelled_while_starting_the_container_goes) {
   containers_.hanging = {"start"};
   const OperationId id = activate("a");
   ASSERT_TRUE(until(Phase::starting));
-  ASSERT_TRUE(supervisor_->cancel(id));
+  ASSERT_TRUE(cancel(id));
   EXPECT_EQ(operation(id).state, OperationState::cancelled);
   containers_.hanging.clear();
   containers_.wake();
@@ -134,18 +134,18 @@ TEST_F(Activate, cancelled_while_loading_and_while_probing_the_engine_is_stopped
   engines_.then = Health::loading;
   const OperationId loading = activate("a");
   ASSERT_TRUE(until(Phase::loading));
-  ASSERT_TRUE(supervisor_->cancel(loading));
+  ASSERT_TRUE(cancel(loading));
   ASSERT_TRUE(until(Phase::stopped));
   EXPECT_TRUE(containers_.names().empty());
   engines_.then = Health::ok;
   engines_.probe_hangs = true;
   const OperationId probing = activate("a");
   ASSERT_TRUE(until([this] { return engines_.probed == 1; }));
-  ASSERT_TRUE(supervisor_->cancel(probing));
+  ASSERT_TRUE(cancel(probing));
   ASSERT_TRUE(until(Phase::stopped));
   EXPECT_TRUE(containers_.names().empty());
   EXPECT_EQ(operation(probing).error->code, "cancelled");
-  EXPECT_EQ(supervisor_->cancel(probing).error().code, Code::conflict) << "it has ended";
+  EXPECT_EQ(cancel(probing).error().code, Code::conflict) << "it has ended";
 }
 
 TEST_F(Activate, a_newer_request_takes_the_place_of_one_that_loads) {

@@ -191,7 +191,7 @@ TEST_F(Failures, F22_docker_silent_right_after_a_start_is_no_stall_of_the_load_a
   EXPECT_EQ(now()->phase, Phase::loading) << "the process is not known, so nothing is known to stand still";
   containers_.down.reset();
   containers_.end(name(1), 139);
-  ASSERT_TRUE(until(Phase::failed));
+  ASSERT_TRUE(until(Phase::backoff));
   EXPECT_EQ(now()->last_failure->code, "crash");
 }
 

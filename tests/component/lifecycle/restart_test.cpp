@@ -14,17 +14,32 @@ using doubles::Calls;
 
 using Restart = Rig;
 
-TEST_F(Restart, F1_an_operation_that_was_under_way_is_interrupted) {
+TEST_F(Restart, F1_an_activation_that_was_under_way_goes_on_under_the_same_id) {
+  Operation open;
+  open.id = OperationId("0123");
+  open.profile = "a";
+  open.state = OperationState::running;
+  open.created_at = std::chrono::system_clock::now();
+  store_.remember(open);
+  store_.put("boot_id", host_.host.boot_id);
+  boot();
+  ASSERT_TRUE(until(Phase::ready));
+  EXPECT_EQ(operation(OperationId("0123")).state, OperationState::succeeded);
+  EXPECT_TRUE(until([this] { return store_.operation(OperationId("0123")).ended(); })) << "and so it is kept";
+}
+
+TEST_F(Restart, F1_after_a_boot_of_the_host_it_is_interrupted) {
   Operation open;
   open.id = OperationId("0123");
   open.profile = "a";
   open.state = OperationState::running;
   store_.remember(open);
+  store_.put("boot_id", "another");
   boot();
   ASSERT_TRUE(until([this] { return operation(OperationId("0123")).ended(); }));
   EXPECT_EQ(operation(OperationId("0123")).error->code, "interrupted");
-  EXPECT_TRUE(until([this] { return store_.operation(OperationId("0123")).ended(); })) << "and so it is kept";
   EXPECT_EQ(now()->phase, Phase::stopped);
+  EXPECT_EQ(now()->last_failure->code, "host_rebooted") << "why nothing runs";
 }
 
 TEST_F(Restart, F2_containers_that_never_ran_are_removed) {
@@ -50,7 +65,7 @@ TEST_F(Restart, a_running_engine_is_adopted_by_health_alone_and_a_second_one_sto
   std::filesystem::create_directories(folder(3));
   containers_.add(engine_container("a", 3));
   containers_.add(engine_container("b", 4));
-  engines_.first = {Health::loading};
+  engines_.first = {Health::loading, Health::loading, Health::loading};
   boot();
   ASSERT_TRUE(until(Phase::ready));
   EXPECT_EQ(now()->active_profile, "a");
@@ -61,6 +76,17 @@ TEST_F(Restart, a_running_engine_is_adopted_by_health_alone_and_a_second_one_sto
   EXPECT_TRUE(has_condition("config_drift")) << "it was started from another specification";
   serve("b");
   EXPECT_FALSE(has_condition("config_drift")) << "that engine is gone";
+}
+
+TEST_F(Restart, of_two_that_run_the_one_that_serves_stays) {
+  std::filesystem::create_directories(folder(4));
+  containers_.add(engine_container("a", 3));
+  containers_.add(engine_container("b", 4));
+  engines_.first = {Health::loading, Health::ok};
+  boot();
+  ASSERT_TRUE(until(Phase::ready));
+  EXPECT_EQ(now()->active_profile, "b");
+  EXPECT_TRUE(until([this] { return containers_.names() == std::vector<std::string>{name(4)}; }));
 }
 
 TEST_F(Restart, what_serves_goes_on_over_a_restart_without_drift) {

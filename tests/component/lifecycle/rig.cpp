@@ -36,10 +36,14 @@ Profile profile_of(const std::string& name) {
 
 namespace {
 
-/// The doubles know one override.
+/// The doubles know two overrides.
 Result<Profile> overridden(const Profile& profile, const Overrides& set) {
   Profile changed = profile;
   for (const auto& [key, value] : set) {
+    if (key == "fit_target_mib") {
+      changed.placement.fit_target_mib = {std::stoi(value)};
+      continue;
+    }
     if (key != "ubatch") return fail(Code::invalid_request, "there is no override \"" + key + "\"");
     changed.ubatch = std::stoi(value);
   }
@@ -70,7 +74,7 @@ void Rig::boot() {
   const std::vector<std::uint64_t> kept = kept_attempts(state_);
   journal_ = std::make_unique<Journal>(loop_.get_executor(), store_, kept.empty() ? 0 : kept.front());
   supervisor_ = std::make_unique<Supervisor>(
-      loop_.get_executor(), Ports{containers_, engines_, host_, traffic_, notifier_, board_, *journal_, gpus_, overridden},
+      loop_.get_executor(), Ports{containers_, engines_, host_, traffic_, notifier_, board_, *journal_, gpus_, overridden, pace_},
       settings_, "test", [](const Snapshot&) { return std::string(); });
   supervisor_->start();
 }
@@ -103,15 +107,19 @@ void Rig::pass(milliseconds duration) {
 }
 
 OperationId Rig::activate(const std::string& profile, bool restart) {
-  const auto asked = supervisor_->activate({profile, false, restart, false, "", "test"});
+  const auto asked = on_loop([&] { return supervisor_->activate({profile, false, restart, false, "", "test"}); });
   EXPECT_TRUE(asked);
   return asked ? asked->operation.id : OperationId();
 }
 
 OperationId Rig::deactivate(bool force) {
-  const auto asked = supervisor_->deactivate({force, "", "test"});
+  const auto asked = on_loop([&] { return supervisor_->deactivate({force, "", "test"}); });
   EXPECT_TRUE(asked);
   return asked ? asked->operation.id : OperationId();
+}
+
+Result<Operation> Rig::cancel(const OperationId& id) {
+  return on_loop([&] { return supervisor_->cancel(id, "test"); });
 }
 
 void Rig::serve(const std::string& profile) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <functional>
 #include <memory>
 
@@ -30,6 +32,26 @@ class Rig : public ::testing::Test {
   /// Runs the loop for as long as `duration`, in which nothing should happen.
   void pass(milliseconds duration);
 
+  /// What `ask` answers on the loop: the supervisor is asked nowhere else.
+  template <class Ask>
+  auto on_loop(Ask ask) {
+    std::optional<decltype(ask())> answer;
+    asio::post(loop_, [&] { answer.emplace(ask()); });
+    until([&answer] { return answer.has_value(); });
+    return std::move(*answer);
+  }
+  /// The same for a task.
+  template <class T>
+  T await(Task<T> task) {
+    std::optional<T> answer;
+    asio::co_spawn(loop_, std::move(task), [&answer](const std::exception_ptr& thrown, T value) {
+      EXPECT_FALSE(thrown);
+      answer.emplace(std::move(value));
+    });
+    until([&answer] { return answer.has_value(); });
+    return std::move(*answer);
+  }
+  Result<Operation> cancel(const OperationId& id);
   OperationId activate(const std::string& profile, bool restart = false);
   OperationId deactivate(bool force = false);
   /// Asks for it and waits until it serves.
@@ -46,6 +68,7 @@ class Rig : public ::testing::Test {
   /// The engine's words in its log.
   void write_log(std::uint64_t attempt, const std::string& line) const;
   static std::string name(std::uint64_t attempt) { return "k3d-default-" + std::to_string(attempt); }
+  std::string container_id(std::uint64_t attempt) { return containers_.find(name(attempt))->info.id.value; }
   doubles::FakeImage& image() { return containers_.images.at("engine:1"); }
   Profile& profile(const std::string& name);
 
@@ -59,6 +82,7 @@ class Rig : public ::testing::Test {
   doubles::FakeStore store_;
   doubles::FakeNotifier notifier_;
   doubles::FakeGpus gpus_;
+  Pace pace_{milliseconds(20), seconds(60), milliseconds(50), milliseconds(50), milliseconds(300), 0.005};
   Board board_;
   std::shared_ptr<Settings> settings_ = std::make_shared<Settings>();
   std::unique_ptr<Journal> journal_;

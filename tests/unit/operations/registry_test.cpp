@@ -23,16 +23,19 @@ TEST(Registry, steps_follow_each_other_and_every_change_is_saved) {
   EXPECT_EQ(saved.back().state, OperationState::succeeded);
 }
 
-TEST(Registry, F1_what_was_under_way_when_k3d_ended_is_interrupted) {
+TEST(Registry, F1_what_is_wanted_of_the_engine_goes_on_when_k3d_starts_again) {
   Registry first([](const Operation&) {});
-  first.create(OperationKind::activate, "batch", {}, {}, kNow);
+  const OperationId old = first.create(OperationKind::activate, "batch", {}, {}, kNow).id;
+  const OperationId newer = first.create(OperationKind::deactivate, "batch", {}, {}, kNow).id;
   std::vector<Operation> saved;
   Registry second([&saved](const Operation& operation) { saved.push_back(operation); });
-  second.restore(first.list(), kNow + seconds(9));
-  ASSERT_EQ(saved.size(), 1U);
-  EXPECT_EQ(saved[0].state, OperationState::failed);
-  ASSERT_TRUE(saved[0].error);
-  EXPECT_EQ(saved[0].error->code, "interrupted");
+  const std::vector<Operation> open = second.restore(first.list(), kNow + seconds(9));
+  ASSERT_EQ(open.size(), 2U);
+  EXPECT_EQ(open[0].id, newer);
+  EXPECT_TRUE(saved.empty());
+  EXPECT_FALSE(second.find(old)->ended());
+  EXPECT_TRUE(second.restore(first.list(), kNow).empty()) << "known by now";
+  EXPECT_EQ(second.list().size(), 2U);
 }
 
 TEST(Registry, an_ended_operation_does_not_change_and_old_ones_are_forgotten) {

@@ -1,0 +1,82 @@
+#include "daemon/lifecycle/recovery.hpp"
+
+#include "daemon/engine/failures.hpp"
+
+namespace k3d::lifecycle {
+namespace {
+
+OperationError interrupted(std::string why) {
+  return {"interrupted", "It was interrupted", std::move(why), "ask for it again"};
+}
+
+Target target_of(const Operation& operation, const Memory& memory) {
+  Target target;
+  target.profile = operation.profile;
+  target.operation = operation.id;
+  if (memory.desired == operation.profile) target.fall_back_to = memory.fall_back_to;
+  return target;
+}
+
+/// What was under way goes on under the same id.
+Event resumed(const Operation& operation, const Found& found, const Memory& memory) {
+  if (operation.kind == OperationKind::deactivate) return event::Deactivate{operation.id, false};
+  Target target = target_of(operation, memory);
+  // The engine that runs may be the one that was to be replaced by a newer load of the same profile.
+  target.restart = found.runs && found.runs->launch.profile == operation.profile &&
+                   found.runs->started_at < operation.created_at;
+  return event::Activate{target};
+}
+
+void interrupt(Recovery& out, const std::vector<Operation>& open, std::size_t from, const std::string& why) {
+  for (std::size_t i = from; i < open.size(); ++i) out.interrupted.emplace_back(open[i].id, interrupted(why));
+}
+
+Failure named(const char* code, const std::string& profile, std::string detail) {
+  Failure failure = engine::catalogued(code).value_or(Failure{});
+  failure.code = code;
+  failure.profile = profile;
+  failure.detail = std::move(detail);
+  return failure;
+}
+
+Recovery after_boot(const Memory& memory, const Boot& boot) {
+  Recovery out;
+  interrupt(out, memory.open, 0, "the host was rebooted");
+  std::string wanted = memory.desired;
+  if (!memory.open.empty()) wanted = memory.open.front().kind == OperationKind::activate ? memory.open.front().profile : "";
+  if (boot.choice == Boot::Choice::last) out.boot = wanted;
+  if (boot.choice == Boot::Choice::profile) out.boot = boot.profile;
+  out.forget = out.boot.empty();
+  if (!wanted.empty()) out.failure = named("host_rebooted", wanted, "the host was rebooted while " + wanted + " ran");
+  return out;
+}
+
+/// Same boot, nothing under way, and what should run doesn't.
+event::Missing missing(const Memory& memory, const Found& found) {
+  const std::string& profile = memory.desired;
+  if (found.ended && found.ended->profile == profile) return {profile, found.ended->failure, true, false};
+  if (memory.failure && memory.failure->failure.profile == profile) {
+    return {profile, memory.failure->failure, false, memory.failure->final};
+  }
+  const std::string detail = "its container was gone when k3d started";
+  return {profile, named("removed_externally", profile, detail), true, true};
+}
+
+}  // namespace
+
+Recovery recover(const Memory& memory, const Found& found, const Boot& boot, const std::string& boot_id) {
+  const bool booted = memory.boot_id != boot_id;
+  if (booted && !found.runs) return after_boot(memory, boot);
+  Recovery out;
+  if (memory.failure) out.failure = memory.failure->failure;
+  if (found.runs) out.adopt = event::Adopted{*found.runs};
+  interrupt(out, memory.open, 1, "a newer request had taken its place");
+  if (!memory.open.empty()) {
+    out.resume = resumed(memory.open.front(), found, memory);
+  } else if (!found.runs && !memory.desired.empty()) {
+    out.resume = missing(memory, found);
+  }
+  return out;
+}
+
+}  // namespace k3d::lifecycle

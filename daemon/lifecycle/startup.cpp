@@ -1,0 +1,84 @@
+// The supervisor, the part that starts: what is remembered, what Docker has, and what follows from both.
+#include "daemon/base/async/sleep.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/lifecycle/effects.hpp"
+#include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/lifecycle/transition.hpp"
+
+namespace k3d::lifecycle {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+/// How long an adopted engine may take to say that it is well before what was under way goes on.
+constexpr seconds kAdoptionPatience{3};
+
+}  // namespace
+
+Task<Memory> Supervisor::recall() {
+  Memory memory;
+  auto remembered = co_await ports_.journal.load_operations(static_cast<int>(operations::Registry::kKept));
+  if (remembered) memory.open = registry_.restore(std::move(*remembered), system_clock::now());
+  for (const Profile& profile : settings_->profiles) {
+    Overrides set = co_await ports_.journal.load_overrides(profile.name);
+    if (!set.empty()) overrides_[profile.name] = std::move(set);
+    const auto healed = co_await ports_.journal.get("healed/" + profile.name);
+    if (healed) healed_[profile.name] = std::atoi(healed->c_str());
+  }
+  memory.desired = co_await ports_.journal.load_desired();
+  const auto fall_back_to = co_await ports_.journal.get("fall_back_to");
+  const auto boot_id = co_await ports_.journal.get("boot_id");
+  const auto failure = co_await ports_.journal.get("failure");
+  memory.fall_back_to = fall_back_to.value_or("");
+  memory.boot_id = boot_id.value_or("");
+  memory.failure = failure_record(failure.value_or(""));
+  co_return memory;
+}
+
+Task<void> Supervisor::restore() {
+  const Memory memory = co_await recall();
+  publish();
+  const HostFacts host = co_await effects_->host_facts();
+  const Found found = co_await effects_->reconcile(memory.open.empty());
+  ports_.journal.put("boot_id", host.boot_id);
+  Recovery recovery = recover(memory, found, settings_->boot, host.boot_id);
+  for (const auto& [id, error] : recovery.interrupted) {
+    registry_.end(id, OperationState::failed, error, {}, system_clock::now());
+  }
+  if (recovery.failure) last_failure_ = recovery.failure;
+  if (recovery.forget) ports_.journal.save_desired({});
+  co_await carry_out(std::move(recovery), memory.open);
+  publish();
+}
+
+Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open) {
+  // Whoever asked for something since the start is newer than anything remembered.
+  const bool superseded = asked_ || !std::holds_alternative<state::Stopped>(state_);
+  const auto* activate = recovery.resume ? std::get_if<event::Activate>(&*recovery.resume) : nullptr;
+  if (superseded) {
+    recovery.resume.reset();
+    for (const Operation& operation : open) {
+      registry_.end(operation.id, OperationState::cancelled, superseded_error(), {}, system_clock::now());
+    }
+  }
+  // The load that was under way is still the one that runs: it goes on under the operation's id.
+  const bool same = recovery.adopt && activate != nullptr && !superseded && !activate->target.restart &&
+                    activate->target.profile == recovery.adopt->engine.launch.profile;
+  if (same) apply(*recovery.resume);
+  if (recovery.adopt) apply(*recovery.adopt);
+  effects_->begin_work();
+  if (same) co_return;
+  const SteadyTime deadline = steady_clock::now() + kAdoptionPatience;
+  while (recovery.adopt && phase_ == Phase::loading && steady_clock::now() < deadline) co_await changes_.wait(deadline);
+  if (recovery.resume) apply(*recovery.resume);
+  if (recovery.boot.empty() || superseded) co_return;
+  const auto asked = activate_for_boot(recovery.boot);
+  if (!asked) log::error("nothing is started after the boot", {{"cause", asked.error().text()}});
+}
+
+Result<Asked> Supervisor::activate_for_boot(std::string profile) {
+  return activate({std::move(profile), false, false, false, "the host has booted", "k3d"});
+}
+
+}  // namespace k3d::lifecycle

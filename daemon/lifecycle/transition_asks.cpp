@@ -1,0 +1,321 @@
+// What people, requests and other operations ask for.
+#include "daemon/lifecycle/transition.hpp"
+
+namespace k3d::lifecycle {
+
+using namespace state;  // NOLINT: the states are the vocabulary of this file
+
+namespace {
+
+Target nothing(const event::Deactivate& e) {
+  Target target;
+  target.operation = e.operation;
+  target.force = e.force;
+  return target;
+}
+
+/// Asked to go back to what still runs, before anything was touched.
+Step keep_serving(const Engine& engine, const Target& old, const Target& next) {
+  Step out{Ready{engine, {}}, {effect::CancelPrepare{}, effect::Persist{engine.launch.profile, {}}}, {}};
+  supersede(out, old.operation);
+  end(out, next.operation, OperationState::succeeded);
+  return out;
+}
+
+bool is_served_by(const Engine& engine, const Target& target) {
+  return engine.launch.profile == target.profile && !target.restart;
+}
+
+Step down_now(const event::Deactivate& e) {
+  Step out{Stopped{}, {effect::Persist{}}, {}};
+  end(out, e.operation, OperationState::succeeded);
+  return out;
+}
+
+}  // namespace
+
+// ---- activate -------------------------------------------------------------------------------------------------------
+
+Step Transition::prepare(Target target, std::optional<Engine> serving, const std::string& from) const {
+  if (facts.roll_back && target.fall_back_to.empty() && from != target.profile) target.fall_back_to = from;
+  Step out{Preparing{target, std::move(serving)}, {}, {}};
+  at(out, target.operation, "prepare");
+  out.effects.emplace_back(effect::Prepare{target});
+  return out;
+}
+
+Step Transition::stop_first(const Engine& engine, const Target& next) const {
+  Step out{Stopping{next, std::nullopt, std::nullopt, engine}, {}, {}};
+  at(out, next.operation, "stop");
+  out.effects.emplace_back(effect::Stop{engine});
+  return out;
+}
+
+Step Transition::operator()(const Stopped&, const event::Activate& e) const {
+  return prepare(e.target, std::nullopt, {});
+}
+
+Step Transition::operator()(const Failed& s, const event::Activate& e) const {
+  return s.left ? stop_first(*s.left, e.target) : prepare(e.target, std::nullopt, {});
+}
+
+Step Transition::operator()(const Backoff& s, const event::Activate& e) const {
+  Step out = prepare(e.target, std::nullopt, {});
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Held& s, const event::Activate& e) const {
+  Step out{Held{s.holder, e.target}, {effect::Preempt{s.holder}}, {}};
+  supersede(out, s.next.operation);
+  at(out, e.target.operation, "wait");
+  return out;
+}
+
+Step Transition::operator()(const Ready& s, const event::Activate& e) const {
+  if (!is_served_by(s.engine, e.target)) return prepare(e.target, s.engine, s.engine.launch.profile);
+  Step out{Ready{s.engine, {}}, {}, {}};
+  end(out, e.target.operation, OperationState::succeeded);
+  return out;
+}
+
+Step Transition::operator()(const Preparing& s, const event::Activate& e) const {
+  if (s.serving && is_served_by(*s.serving, e.target)) return keep_serving(*s.serving, s.target, e.target);
+  Step out = prepare(e.target, s.serving, s.serving ? s.serving->launch.profile : std::string());
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Draining& s, const event::Activate& e) const {
+  if (is_served_by(s.serving, e.target)) return keep_serving(s.serving, s.target, e.target);
+  // Admission is closed already; the engine goes, the newer target comes after it.
+  Step out = stop_first(s.serving, e.target);
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Stopping& s, const event::Activate& e) const {
+  Step out{Stopping{e.target, std::nullopt, std::nullopt, s.engine}, {}, {}};
+  supersede(out, s.target.operation);
+  at(out, e.target.operation, "stop");
+  return out;
+}
+
+Step Transition::operator()(const Clearing& s, const event::Activate& e) const {
+  Target next = e.target;
+  if (facts.roll_back && s.target.fall_back_to != next.profile) next.fall_back_to = s.target.fall_back_to;
+  Step out = prepare(next, std::nullopt, {});
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Starting& s, const event::Activate& e) const {
+  // The container is being created: wait until it is there, then stop it. Started sees the changed target.
+  Step out{Starting{e.target, s.launch}, {}, {}};
+  supersede(out, s.target.operation);
+  at(out, e.target.operation, "start");
+  return out;
+}
+
+namespace {
+
+Step give_way(const Transition& self, const Engine& engine, const Target& old, Target next) {
+  if (self.facts.roll_back && next.fall_back_to.empty() && old.fall_back_to != next.profile) {
+    next.fall_back_to = old.fall_back_to;
+  }
+  Step out = self.stop_first(engine, next);
+  supersede(out, old.operation);
+  return out;
+}
+
+}  // namespace
+
+Step Transition::operator()(const Loading& s, const event::Activate& e) const {
+  return give_way(*this, s.engine, s.target, e.target);
+}
+Step Transition::operator()(const Probing& s, const event::Activate& e) const {
+  return give_way(*this, s.engine, s.target, e.target);
+}
+
+// ---- deactivate -----------------------------------------------------------------------------------------------------
+
+Step Transition::drain(const Engine& engine, const Target& target, std::optional<Launch> launch) const {
+  Step out{Draining{target, std::move(launch), engine}, {}, {}};
+  at(out, target.operation, "drain");
+  out.effects.emplace_back(effect::Drain{engine, target.force});
+  return out;
+}
+
+Step Transition::operator()(const Stopped&, const event::Deactivate& e) const { return down_now(e); }
+
+Step Transition::operator()(const Failed& s, const event::Deactivate& e) const {
+  if (!s.left) return down_now(e);
+  Step out = stop_first(*s.left, nothing(e));
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+Step Transition::operator()(const Ready& s, const event::Deactivate& e) const {
+  Step out = drain(s.engine, nothing(e), std::nullopt);
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+Step Transition::operator()(const Preparing& s, const event::Deactivate& e) const {
+  Step out = s.serving ? drain(*s.serving, nothing(e), std::nullopt) : down_now(e);
+  if (s.serving) out.effects.emplace_back(effect::Persist{});
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Draining& s, const event::Deactivate& e) const {
+  Step out{Draining{nothing(e), std::nullopt, s.serving}, {}, {}};
+  supersede(out, s.target.operation);
+  at(out, e.operation, "drain");
+  if (e.force) out.effects.emplace_back(effect::Drain{s.serving, true});
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+Step Transition::operator()(const Stopping& s, const event::Deactivate& e) const {
+  Step out{Stopping{nothing(e), std::nullopt, std::nullopt, s.engine}, {}, {}};
+  supersede(out, s.target.operation);
+  at(out, e.operation, "stop");
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+Step Transition::operator()(const Clearing& s, const event::Deactivate& e) const {
+  Step out = down_now(e);
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Starting& s, const event::Deactivate& e) const {
+  Step out{Starting{nothing(e), s.launch}, {}, {}};
+  supersede(out, s.target.operation);
+  at(out, e.operation, "stop");
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+namespace {
+
+Step stop_for(const Transition& self, const Engine& engine, const Target& old, const event::Deactivate& e) {
+  Step out = self.stop_first(engine, nothing(e));
+  supersede(out, old.operation);
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+}  // namespace
+
+Step Transition::operator()(const Loading& s, const event::Deactivate& e) const {
+  return stop_for(*this, s.engine, s.target, e);
+}
+Step Transition::operator()(const Probing& s, const event::Deactivate& e) const {
+  return stop_for(*this, s.engine, s.target, e);
+}
+
+Step Transition::operator()(const Backoff& s, const event::Deactivate& e) const {
+  Step out = down_now(e);
+  out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
+  supersede(out, s.target.operation);
+  return out;
+}
+
+Step Transition::operator()(const Held& s, const event::Deactivate& e) const {
+  Step out = down_now(e);
+  out.state = Held{s.holder, {}};
+  supersede(out, s.next.operation);
+  return out;
+}
+
+Step Transition::operator()(const Ready& s, const event::Idle& e) const {
+  if (s.engine.launch.attempt != e.attempt) return ignore("another attempt");
+  Step out = drain(s.engine, Target{}, std::nullopt);
+  out.effects.emplace_back(effect::Persist{});
+  return out;
+}
+
+// ---- cancel: before the old engine is stopped it goes on serving; after that nothing runs ---------------------------
+
+namespace {
+
+Step cancel(const Transition& self, const OperationId& ours, const OperationId& asked, Step out) {
+  if (ours != asked || asked.empty()) return self.ignore("the operation is not under way");
+  end(out, asked, OperationState::cancelled, OperationError{"cancelled", "It was cancelled", "", ""});
+  return out;
+}
+
+Step cancel_engine(const Transition& self, const Engine& engine, const Target& target, const event::Cancel& e) {
+  Step out{Stopping{{}, std::nullopt, std::nullopt, engine}, {effect::Persist{}, effect::Stop{engine}}, {}};
+  return cancel(self, target.operation, e.operation, std::move(out));
+}
+
+}  // namespace
+
+Step Transition::operator()(const Preparing& s, const event::Cancel& e) const {
+  Step out{s.serving ? InstanceState(Ready{*s.serving, {}}) : InstanceState(Stopped{}), {effect::CancelPrepare{}}, {}};
+  if (!s.serving) out.effects.emplace_back(effect::Persist{});
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Draining& s, const event::Cancel& e) const {
+  Step out{Ready{s.serving, {}}, {effect::Persist{s.serving.launch.profile, {}}}, {}};
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Stopping& s, const event::Cancel& e) const {
+  Step out{Stopping{{}, std::nullopt, std::nullopt, s.engine}, {effect::Persist{}}, {}};
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Clearing& s, const event::Cancel& e) const {
+  Step out{Stopped{}, {effect::CancelPrepare{}, effect::Persist{}}, {}};
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Starting& s, const event::Cancel& e) const {
+  Step out{Starting{{}, s.launch}, {effect::Persist{}}, {}};
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Loading& s, const event::Cancel& e) const {
+  return cancel_engine(*this, s.engine, s.target, e);
+}
+Step Transition::operator()(const Probing& s, const event::Cancel& e) const {
+  return cancel_engine(*this, s.engine, s.target, e);
+}
+
+Step Transition::operator()(const Backoff& s, const event::Cancel& e) const {
+  Step out{Stopped{}, {effect::CancelPrepare{}, effect::Persist{}}, {}};
+  return cancel(*this, s.target.operation, e.operation, std::move(out));
+}
+
+Step Transition::operator()(const Held& s, const event::Cancel& e) const {
+  Step out{Held{s.holder, {}}, {}, {}};
+  return cancel(*this, s.next.operation, e.operation, std::move(out));
+}
+
+// ---- operations that need the GPUs for themselves -------------------------------------------------------------------
+
+Step Transition::operator()(const Stopped&, const event::Hold& e) const { return {Held{e.holder, {}}, {}, {}}; }
+
+Step Transition::operator()(const Failed& s, const event::Hold& e) const {
+  if (s.left) return ignore("an engine could not be stopped");
+  return {Held{e.holder, {}}, {}, {}};
+}
+
+Step Transition::operator()(const Held& s, const event::Release& e) const {
+  if (s.holder != e.holder) return ignore("another operation holds the GPUs");
+  if (!s.next.profile.empty()) return prepare(s.next, std::nullopt, s.next.fall_back_to);
+  return {Stopped{}, {}, {}};
+}
+
+}  // namespace k3d::lifecycle

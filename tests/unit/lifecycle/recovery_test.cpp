@@ -1,0 +1,152 @@
+#include "daemon/lifecycle/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+namespace k3d::lifecycle {
+namespace {
+
+const WallTime kNoon{seconds(43200)};
+
+Operation operation(const std::string& id, OperationKind kind, const std::string& profile) {
+  Operation out;
+  out.id = OperationId(id);
+  out.kind = kind;
+  out.profile = profile;
+  out.state = OperationState::running;
+  out.created_at = kNoon;
+  return out;
+}
+
+Engine engine_of(const std::string& profile, WallTime started_at) {
+  Engine engine;
+  engine.launch.profile = profile;
+  engine.launch.attempt = 3;
+  engine.started_at = started_at;
+  return engine;
+}
+
+Memory memory_of(const std::string& desired) {
+  Memory memory;
+  memory.desired = desired;
+  memory.boot_id = "boot";
+  return memory;
+}
+
+FailureRecord record(const std::string& profile, bool final) {
+  Failure failure;
+  failure.code = "cuda_out_of_memory";
+  failure.profile = profile;
+  failure.retryable = true;
+  return {failure, final};
+}
+
+TEST(Recovery, F4_what_runs_is_adopted_whatever_is_remembered) {
+  for (const char* desired : {"", "a", "b"}) {
+    const Recovery out = recover(memory_of(desired), {engine_of("a", kNoon), {}}, {}, "boot");
+    ASSERT_TRUE(out.adopt);
+    EXPECT_EQ(out.adopt->engine.launch.profile, "a");
+    EXPECT_FALSE(out.resume);
+    EXPECT_FALSE(out.forget);
+  }
+  const Recovery lost = recover({}, {engine_of("a", kNoon), {}}, {}, "boot");
+  EXPECT_TRUE(lost.adopt) << "a lost database loses history, not the running model";
+}
+
+TEST(Recovery, F7_an_activation_goes_on_under_its_id_and_knows_what_to_return_to) {
+  Memory memory = memory_of("b");
+  memory.fall_back_to = "a";
+  memory.open = {operation("2", OperationKind::activate, "b"), operation("1", OperationKind::activate, "c")};
+  const Recovery out = recover(memory, {}, {}, "boot");
+  const auto* activate = std::get_if<event::Activate>(&out.resume.value());
+  ASSERT_NE(activate, nullptr);
+  EXPECT_EQ(activate->target.operation.value, "2");
+  EXPECT_EQ(activate->target.fall_back_to, "a");
+  ASSERT_EQ(out.interrupted.size(), 1U);
+  EXPECT_EQ(out.interrupted[0].first.value, "1");
+}
+
+TEST(Recovery, F4_a_load_that_still_runs_is_the_activations_own_an_older_engine_is_replaced) {
+  Memory memory = memory_of("a");
+  memory.open = {operation("1", OperationKind::activate, "a")};
+  for (const bool newer : {true, false}) {
+    const Engine engine = engine_of("a", newer ? kNoon + seconds(1) : kNoon - seconds(1));
+    const Recovery out = recover(memory, {engine, {}}, {}, "boot");
+    ASSERT_TRUE(out.adopt && out.resume);
+    EXPECT_EQ(std::get<event::Activate>(*out.resume).target.restart, !newer);
+  }
+}
+
+TEST(Recovery, F6_a_deactivation_goes_on) {
+  Memory memory = memory_of("");
+  memory.open = {operation("1", OperationKind::deactivate, "a")};
+  const Recovery out = recover(memory, {engine_of("a", kNoon), {}}, {}, "boot");
+  EXPECT_TRUE(out.adopt);
+  EXPECT_EQ(std::get<event::Deactivate>(out.resume.value()).operation.value, "1");
+}
+
+TEST(Recovery, an_engine_that_ended_meanwhile_is_judged_by_its_container) {
+  Found found;
+  found.ended = Found::Ended{"a", record("a", false).failure};
+  const Recovery out = recover(memory_of("a"), found, {}, "boot");
+  const auto& missing = std::get<event::Missing>(out.resume.value());
+  EXPECT_EQ(missing.failure.code, "cuda_out_of_memory");
+  EXPECT_TRUE(missing.served);
+  EXPECT_FALSE(missing.final);
+}
+
+TEST(Recovery, what_had_failed_stays_failed_and_what_waited_for_another_try_waits_again) {
+  for (const bool final : {true, false}) {
+    Memory memory = memory_of("a");
+    memory.failure = record("a", final);
+    const Recovery out = recover(memory, {}, {}, "boot");
+    EXPECT_EQ(std::get<event::Missing>(out.resume.value()).final, final);
+    EXPECT_TRUE(out.failure);
+  }
+}
+
+TEST(Recovery, F30_a_container_that_is_gone_is_no_reason_to_load_again) {
+  const Recovery out = recover(memory_of("a"), {}, {}, "boot");
+  const auto& missing = std::get<event::Missing>(out.resume.value());
+  EXPECT_EQ(missing.failure.code, "removed_externally");
+  EXPECT_TRUE(missing.final);
+}
+
+TEST(Recovery, after_a_boot_the_setting_decides) {
+  Memory memory = memory_of("a");
+  memory.boot_id = "before";
+  const Recovery none = recover(memory, {}, {Boot::Choice::none, ""}, "boot");
+  EXPECT_EQ(none.boot, "");
+  EXPECT_TRUE(none.forget);
+  EXPECT_EQ(none.failure.value().code, "host_rebooted");
+  EXPECT_EQ(recover(memory, {}, {Boot::Choice::last, ""}, "boot").boot, "a");
+  EXPECT_EQ(recover(memory, {}, {Boot::Choice::profile, "b"}, "boot").boot, "b");
+  EXPECT_EQ(recover(memory_of("a"), {}, {Boot::Choice::profile, "b"}, "boot").boot, "") << "the same boot";
+  const Recovery first = recover({}, {}, {Boot::Choice::last, ""}, "boot");
+  EXPECT_EQ(first.boot, "");
+  EXPECT_FALSE(first.failure) << "k3d has never run here";
+  memory.open = {operation("1", OperationKind::activate, "c")};
+  const Recovery open = recover(memory, {}, {Boot::Choice::last, ""}, "boot");
+  EXPECT_EQ(open.boot, "c") << "what was asked for last";
+  EXPECT_EQ(open.interrupted.size(), 1U);
+  EXPECT_FALSE(open.resume);
+}
+
+TEST(FailureRecord, comes_back_as_it_was_kept_and_nonsense_is_none) {
+  FailureRecord kept = record("a", true);
+  kept.failure.exit_code = 139;
+  kept.failure.log_excerpt = {"line \xff", "second"};
+  kept.failure.remedy = Remedy{"less", {{"ubatch", "512"}}};
+  const auto back = failure_record(to_text(kept));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->final);
+  EXPECT_EQ(back->failure.code, "cuda_out_of_memory");
+  EXPECT_EQ(back->failure.exit_code, 139);
+  EXPECT_EQ(back->failure.log_excerpt.size(), 2U);
+  EXPECT_EQ(back->failure.remedy->set.at("ubatch"), "512");
+  for (const char* text : {"", "{}", "[]", "{\"code\": 3}", "null", "{\"code\":\"crash\",\"remedy\":{\"set\":[1]}}"}) {
+    EXPECT_FALSE(failure_record(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace k3d::lifecycle
