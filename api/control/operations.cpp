@@ -54,7 +54,7 @@ Task<void> cancel_operation(ControlDependencies& deps, Exchange& exchange) {
     co_await exchange.reply(json_response(200, operation_json(*before)));
     co_return;
   }
-  const Result<Operation> cancelled = deps.supervisor.cancel(id);
+  const Result<Operation> cancelled = deps.supervisor.cancel(id, asked_by(exchange));
   if (!cancelled) {
     co_await exchange.reply(problem_response(cancelled.error()));
     co_return;

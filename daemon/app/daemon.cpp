@@ -21,6 +21,7 @@
 #include "daemon/adapters/sqlite_store.hpp"
 #include "daemon/adapters/systemd.hpp"
 #include "daemon/app/instance_lock.hpp"
+#include "daemon/app/reloader.hpp"
 #include "daemon/app/tokens.hpp"
 #include "daemon/app/version.hpp"
 #include "daemon/base/async/sleep.hpp"
@@ -59,6 +60,7 @@ class Daemon {
   explicit Daemon(const Settings& settings)
       : settings_(std::make_shared<const Settings>(settings)),
         signals_(loop_),
+        hang_ups_(loop_),
         tasks_(loop_.get_executor()),
         host_("/proc", nvidia_folder()),
         notifier_(adapters::systemd_notifier()),
@@ -73,24 +75,30 @@ class Daemon {
                                      config::with_overrides},
                     settings_,
                     kVersion, api::status_json),
+        reloader_(loop_.get_executor(), settings_, supervisor_, proxy_, *notifier_),
         control_{supervisor_, *containers_, docker::docker_run_arguments,
-                 [](std::string, std::string) -> Task<Result<ReloadOutcome>> {
-                   co_return fail(Code::not_yet, "reading the configuration again isn't built");
+                 [this](std::string asked_by, std::string reason) {
+                   return reloader_.reload(std::move(asked_by), std::move(reason));
                  }},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
   }
 
+  /// `trouble`: what is wrong with the configuration, if this is the kept copy of an earlier one.
   /// Errors: what can't be bound or read; nothing is left running then.
-  Status start() {
+  Status start(std::string trouble) {
+    proxy_.serve_demands(supervisor_);
     const std::vector<PassedSocket> passed = adapters::passed_sockets();
     if (Status started = proxy_.start(*notifier_, passed); !started) return started;
     if (Status listening = listen(passed); !listening) return listening;
     proxy_.open_after(known());
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
+    hang_ups_.add(SIGHUP);
     supervisor_.start();
+    reloader_.started(std::move(trouble));
     tasks_.spawn(await_signals());
+    tasks_.spawn(reload_on_hang_up());
     if (const unsigned period = adapters::watchdog_milliseconds(); period > 0) tasks_.spawn(feed_watchdog(milliseconds(period)));
     notifier_->ready();
     log::info("k3d serves", {{"instance", settings_->instance}, {"version", kVersion}, {"pid", ::getpid()}});
@@ -160,11 +168,22 @@ class Daemon {
     signals_.cancel();
   }
 
+  Task<void> reload_on_hang_up() {
+    for (;;) {
+      const auto [ec, number] = co_await hang_ups_.async_wait(tok);
+      if (ec) co_return;
+      const auto outcome = co_await reloader_.reload("signal SIGHUP", {});
+      if (!outcome) log::error("the configuration stays as it was", {{"cause", outcome.error().text()}});
+    }
+  }
+
   Task<void> shut_down() {
     notifier_->stopping();
+    hang_ups_.cancel();
     co_await proxy_.stop(settings_->exit_drain);
     co_await supervisor_.finish(settings_->on_exit == OnExit::stop);
     if (server_) co_await server_->stop(kControlStopLimit);
+    co_await reloader_.join();
     stopped_ = true;
     if (watchdog_) watchdog_->cancel();
   }
@@ -184,6 +203,7 @@ class Daemon {
   std::shared_ptr<const Settings> settings_;
   asio::io_context loop_{1};
   asio::signal_set signals_;
+  asio::signal_set hang_ups_;
   TaskGroup tasks_;
   std::optional<Error> store_error_;
   Board board_;
@@ -196,6 +216,7 @@ class Daemon {
   lifecycle::Journal journal_;
   proxy::Proxy proxy_;
   lifecycle::Supervisor supervisor_;
+  Reloader reloader_;
   api::ControlDependencies control_;
   api::Router router_;
   std::optional<api::Server> server_;
@@ -210,14 +231,14 @@ int refuse(const Error& error) {
 
 }  // namespace
 
-int run_daemon(const Settings& settings) {
+int run_daemon(const Settings& settings, std::string trouble) {
   const Result<InstanceLock> instance = InstanceLock::take_instance(settings.instance);
   if (!instance) return refuse(instance.error());
   // A state that can't be written is a condition of a running daemon; one that another daemon uses is not.
   const Result<InstanceLock> state = InstanceLock::take_state(settings.state);
   if (!state && state.error().code == Code::instance_taken) return refuse(state.error());
   Daemon daemon(settings);
-  if (const Status started = daemon.start(); !started) {
+  if (const Status started = daemon.start(std::move(trouble)); !started) {
     daemon.abandon();
     return refuse(started.error());
   }

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "config/config.hpp"
+#include "config/last_good.hpp"
 #include "daemon/adapters/nvml_child.hpp"
 #include "daemon/app/arguments.hpp"
 #include "daemon/app/daemon.hpp"
@@ -25,12 +26,13 @@ int check(const app::CheckConfig& action) {
 
 int run(const app::RunDaemon& action) {
   log::set_level(action.level);
-  const Result<Settings> settings = config::load(action.config);
-  if (!settings) {
-    std::cerr << settings.error().text() << "\n";
+  Result<config::Usable> usable = config::load_usable(action.config);
+  if (!usable) {
+    std::cerr << usable.error().text() << "\n";
     return 1;
   }
-  return app::run_daemon(*settings);
+  if (!usable->trouble.empty()) std::cerr << usable->trouble << "\nk3d serves by the last good configuration\n";
+  return app::run_daemon(usable->settings, std::move(usable->trouble));
 }
 
 struct Act {
@@ -48,7 +50,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> status = adapters::run_as_nvml_child(argc, argv)) return *status;
   // A log that nobody reads, or a client that leaves, must not end the daemon.
   std::signal(SIGPIPE, SIG_IGN);
-  // Reading the configuration again is not built yet: a restart does it, and leaves the engine running.
+  // It means that the configuration is to be read again, as soon as there is someone to do it.
   std::signal(SIGHUP, SIG_IGN);
   ::umask(0077);
   return std::visit(Act{}, app::parse_arguments(argc, argv));

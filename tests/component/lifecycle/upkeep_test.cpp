@@ -206,8 +206,10 @@ TEST_F(Upkeep, overrides_hold_from_the_next_start_on_and_over_a_restart_of_k3d) 
 }
 
 TEST_F(Upkeep, self_heal_applies_a_remedy_twice_and_no_more) {
+  host_.host.gpu_uuids = {"GPU-0"};
+  containers_.cdi_devices = {"nvidia.com/gpu=GPU-0"};
+  profile("a").gpus.choice = GpuChoice::all;
   profile("a").self_heal = true;
-  profile("a").gpus.choice = GpuChoice::none;
   boot();
   serve("a");
   std::vector<std::string> ubatches;
