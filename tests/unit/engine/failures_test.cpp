@@ -232,7 +232,7 @@ TEST(Failures, gpus_that_can_not_be_used) {
       << "no line of llama-server's";
 }
 
-TEST(Failures, F36_gpus_that_are_lost_while_it_serves) {
+TEST(Failures, gpus_that_are_lost_while_it_serves) {
   for (const char* line : {"1.58.201.726 E CUDA error: no CUDA-capable device is detected",
                            "1.58.201.726 E CUDA error: OS call failed or operation not supported on this OS",
                            "Failed to initialize NVML: Unknown Error", "1.58.201.726 E CUDA error: GPU is lost",
