@@ -72,7 +72,7 @@ Result<Asked> Supervisor::deactivate(DeactivateAsk ask) {
     return fail(*unknown);
   }
   const bool nothing = std::holds_alternative<state::Stopped>(state_);
-  const std::string profile = active_profile(state_);
+  const std::string profile = target_profile(state_);
   const Operation made = registry_.create(OperationKind::deactivate, profile, ask.reason, ask.asked_by, system_clock::now());
   record(ask.asked_by, "deactivate", profile, ask.reason, made.id.value, "accepted");
   log::info("deactivation asked for", {{"operation", made.id.value}, {"by", ask.asked_by}});

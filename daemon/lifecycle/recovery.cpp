@@ -65,7 +65,9 @@ event::Missing missing(const Memory& memory, const Found& found) {
 }  // namespace
 
 Recovery recover(const Memory& memory, const Found& found, const Boot& boot, const std::string& boot_id) {
-  const bool booted = memory.boot_id != boot_id;
+  // A daemon may have ended before it wrote down where it ran; what it was asked for is younger than any boot then.
+  const bool unknown = memory.boot_id.empty() && !memory.open.empty();
+  const bool booted = memory.boot_id != boot_id && !unknown;
   if (booted && !found.runs) return after_boot(memory, boot);
   Recovery out;
   if (memory.failure) out.failure = memory.failure->failure;

@@ -125,6 +125,8 @@ class Supervisor : public Demand {
   /// The newest snapshot as soon as it isn't `since` (a revision), at `deadline` the current one.
   Task<SnapshotPtr> changed(std::string since, SteadyTime deadline);
   [[nodiscard]] SnapshotPtr snapshot() const { return ports_.board.read(); }
+  /// It is known what runs, and an engine that was taken over has had time to answer. A new snapshot comes with it.
+  [[nodiscard]] bool restored() const { return restored_; }
 
   /// Trouble that others see: sockets that can't be bound, a configuration that is bad.
   void set_condition(Condition condition);
@@ -186,6 +188,7 @@ class Supervisor : public Demand {
   std::string boot_;
   SteadyTime published_at_{};
   bool finishing_ = false;
+  bool restored_ = false;
   bool asked_ = false;  ///< something was asked for since the start
   TaskGroup tasks_;
   std::unique_ptr<Effects> effects_;

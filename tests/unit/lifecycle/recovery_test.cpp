@@ -125,6 +125,9 @@ TEST(Recovery, after_a_boot_the_setting_decides) {
   EXPECT_EQ(first.boot, "");
   EXPECT_FALSE(first.failure) << "k3d has never run here";
   memory.open = {operation("1", OperationKind::activate, "c")};
+  Memory hasty = memory;
+  hasty.boot_id.clear();
+  EXPECT_TRUE(recover(hasty, {}, {}, "boot").resume) << "killed before the boot was written down";
   const Recovery open = recover(memory, {}, {Boot::Choice::last, ""}, "boot");
   EXPECT_EQ(open.boot, "c") << "what was asked for last";
   EXPECT_EQ(open.interrupted.size(), 1U);
