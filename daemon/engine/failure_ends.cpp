@@ -18,7 +18,7 @@ constexpr std::array kBusError{135};
 constexpr std::array kCrash{134, 136, 139};
 
 constexpr std::array kEnds{
-    // Docker's flag alone proves nothing: it may have been another process of the container.
+    // That memory ran out proves nothing alone: it may have been another process.
     FailureEnd{"oom", kKillOrUnseen, true, true, std::nullopt, false},
     FailureEnd{"docker_restart", kSignalled, false, std::nullopt, true, false},
     FailureEnd{"docker_restart", kUnseen, true, std::nullopt, true, true},
@@ -39,7 +39,7 @@ constexpr std::array kEnds{
 };
 
 bool fits(const FailureEnd& end, const Ending& ending) {
-  if (end.oom_killed && *end.oom_killed != ending.oom_killed) return false;
+  if (end.out_of_memory && *end.out_of_memory != ending.out_of_memory) return false;
   if (end.docker_restarted && *end.docker_restarted != ending.docker_restarted) return false;
   if (!ending.exit_code) return end.unknown;
   return end.exit_codes.empty() || std::ranges::count(end.exit_codes, *ending.exit_code) > 0;

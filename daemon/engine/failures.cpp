@@ -12,6 +12,11 @@ constexpr std::string_view kNumaAdvice =
     "the kernel moves pages between NUMA nodes, which can hold up a load for 20 minutes: run `sysctl -w "
     "kernel.numa_balancing=0`, and write it to /etc/sysctl.d/ so that it stays";
 
+/// Docker that restarts without live-restore kills its containers, whatever else the kernel had to kill then.
+bool ran_out_of_memory(const Evidence& evidence) {
+  return evidence.oom_killed || (evidence.kernel_oom && !evidence.docker_restarted);
+}
+
 /// `advice` replaces the kind's, if there is one.
 Failure of_kind(std::string_view code, std::string_view advice) {
   Failure failure;
@@ -44,6 +49,7 @@ std::string detail_of(const Evidence& evidence, const Failure& failure, const En
   if (evidence.oom_killed && failure.code != "oom") {
     detail += "; Docker says that a process of the container ran out of memory";
   }
+  if (evidence.kernel_oom && failure.code == "oom") detail += "; the kernel killed a process for want of memory";
   return detail;
 }
 
@@ -51,7 +57,7 @@ std::string detail_of(const Evidence& evidence, const Failure& failure, const En
 
 Failure classify(const Evidence& evidence) {
   const std::vector<EngineLine> lines = read_all(evidence.lines);
-  const FailureEnd& end = find_end({evidence.exit_code, evidence.oom_killed, evidence.docker_restarted});
+  const FailureEnd& end = find_end({evidence.exit_code, ran_out_of_memory(evidence), evidence.docker_restarted});
   const auto finding = end.log_first ? find_sign(lines, evidence.ready) : std::nullopt;
   std::optional<std::size_t> decisive;
   if (finding) {

@@ -14,9 +14,12 @@ namespace k3d::engine {
 
 /// Of an end that nobody asked k3d for.
 struct Evidence {
-  std::optional<int> exit_code;    ///< nothing if nobody knows
-  bool oom_killed = false;         ///< by Docker's word: of any process in the container
-  bool docker_restarted = false;   ///< Docker was gone around the end
+  std::optional<int> exit_code;   ///< nothing if nobody knows
+  bool oom_killed = false;        ///< by Docker's word: of any process in the container
+  bool docker_restarted = false;  ///< Docker was gone around the end
+  /// Around the end the kernel killed a process for want of memory (oom_kill of /proc/vmstat grew). Docker's flag
+  /// misses what is no limit of the container's own, and on a busy host that too.
+  bool kernel_oom = false;
   bool ready = false;              ///< it served before it ended
   std::vector<std::string> lines;  ///< the end of its log, raw
 };

@@ -18,6 +18,7 @@ from docker_gate import Gate
 
 STRANGER = 54321  # a user that the engine is not
 NO_SHELL = "no shell"
+START = r"POST /v[0-9.]+/containers/[0-9a-f]+/start"
 
 
 # ---- files ----
@@ -136,13 +137,13 @@ class Lab:
         self.daemon = Daemon(folder, str(self.good))
         self.daemon.docker_host = gate.host
 
-    def prepare(self, tiny, split, big):
+    def prepare(self, tiny, split):
         models = self.models
         models.mkdir()
         self.share_shards(models, split)
         whole(self.good, tiny)
         whole(models / "projector.gguf", tiny)
-        profiles, files = {}, {"good": {"path": str(self.good)}, "big": {"path": big}}
+        profiles, files = {}, {"good": {"path": str(self.good)}}
         for name, case in CASES.items():
             file = models / (case.name or f"{name}.gguf")
             case.file(file, tiny)
@@ -152,7 +153,6 @@ class Lab:
                 self.images.append(make_image(case.image))
                 profiles[name]["image"] = self.images[-1]
         profiles["good"] = {"extends": "batch", "model": "good"}
-        profiles["big"] = {"extends": "batch", "model": "big"}
         self.daemon.configure(models=files, profiles=profiles)
 
     @staticmethod
@@ -184,13 +184,13 @@ def gate():
 
 
 @pytest.fixture(scope="module")
-def lab(tiny, split, big, gate):
+def lab(tiny, split, gate):
     # Beside the models, since hard links need their file system.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="k3d-", dir=MODELS.parent))
     folder.chmod(0o755)
     lab = Lab(folder, gate)
     try:
-        lab.prepare(tiny, split, big)
+        lab.prepare(tiny, split)
         lab.daemon.start()
         yield lab
     finally:
@@ -248,7 +248,7 @@ def test_a_start_that_fails_says_why(lab, name):
 
 
 def test_F34_a_model_that_goes_between_plan_and_start(lab, gate, tiny):
-    gate.hold(r"POST /v[0-9.]+/containers/[0-9a-f]+/start")
+    gate.hold(START)
     operation = lab.daemon.activate("good")
     try:
         assert gate.held.wait(20)
@@ -299,11 +299,26 @@ def test_F30_someone_else_uses_docker(lab, command, codes):
     assert "Docker" in failure["advice"] or "docker" in failure["advice"]
 
 
-def test_F32_out_of_memory_by_the_kernel(lab):
-    operation = lab.daemon.activate("big")
-    lab.daemon.wait_phase("loading", 20)
-    docker("update", "--memory", "256m", "--memory-swap", "256m", *lab.daemon.containers())
-    operation = lab.daemon.wait_operation(operation["id"])
-    assert operation["state"] == "failed" and operation["error"]["code"] == "oom", operation
-    failure = check(lab.daemon.status(), "oom", False, 137)
-    assert failure["remedy"]["set"] == {"cache_ram": 0} and "SIGKILL" in failure["detail"], failure
+def test_F32_out_of_memory_by_the_kernel(lab, gate):
+    def limited():
+        """Whatever is about to start gets little memory. More than one: where Docker refuses an unlimited memlock, k3d
+        makes another container without it."""
+        if gate.held.is_set():
+            docker("update", "--memory", "16m", "--memory-swap", "16m", *lab.daemon.containers(running=False))
+            gate.open()
+            gate.hold(START)
+        return over(lab.daemon)
+
+    gate.hold(START)
+    lab.daemon.activate("good")
+    try:
+        status = wait_for(limited, 20, "the failure")
+    finally:
+        gate.open()
+    lab.daemon.down()
+    # Docker tells of it only if its own news of the kill outruns that of the end, which on a busy host it does not.
+    code = status["last_failure"]["code"]
+    assert code in ("oom", "killed"), status["last_failure"]
+    failure = check(status, code, code == "killed", 137)
+    assert "SIGKILL" in failure["detail"] and "cache_ram" in failure["advice"], failure
+    assert code == "killed" or failure["remedy"]["set"] == {"cache_ram": 0}, failure

@@ -28,7 +28,7 @@ void read_log(std::string_view text, bool ready, int exit_code) {
   std::vector<std::string> lines = splitter.feed(text.substr(0, text.size() / 2));
   for (std::string& line : splitter.feed(text.substr(text.size() / 2))) lines.push_back(std::move(line));
   if (auto rest = splitter.finish()) lines.push_back(std::move(*rest));
-  const k3d::Failure failure = k3d::engine::classify({exit_code, false, false, ready, lines});
+  const k3d::Failure failure = k3d::engine::classify({exit_code, false, false, false, ready, lines});
   require(!failure.code.empty() && !failure.advice.empty() && failure.log_excerpt.size() <= 20);
   for (const std::string& line : failure.log_excerpt) require(k3d::engine::printable(line) == line);
   for (const std::string& line : lines)

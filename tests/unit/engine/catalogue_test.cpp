@@ -32,7 +32,8 @@ std::string exit_of(const FailureEnd& end) {
   if (end.exit_codes.empty()) codes.emplace_back("any other");
   if (end.unknown) codes.emplace_back("unknown");
   std::string text = "exit code " + joined(codes, ", ");
-  if (end.oom_killed.value_or(false)) text += " with Docker's OOM flag";
+  if (end.out_of_memory.value_or(false))
+    text += " with Docker's OOM flag, or as the kernel counts a process killed for memory";
   if (end.docker_restarted.value_or(false)) text += " while Docker was gone";
   if (end.log_first) text += ", unless the log names another";
   return text;

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Failure of(int exit_code, std::vector<std::string> lines, bool ready = false, bool oom = false) {
-  return classify({exit_code, oom, false, ready, std::move(lines)});
+  return classify({exit_code, oom, false, false, ready, std::move(lines)});
 }
 
 /// One line, at the end of a load that failed.
@@ -120,7 +120,7 @@ TEST(Failures, exit_codes_without_a_word_in_the_log) {
 TEST(Failures, F32_dockers_oom_flag_counts_only_with_the_kernels_signal) {
   EXPECT_EQ(of(137, {}, true, true).code, "oom");
   EXPECT_FALSE(of(137, {}, true, true).retryable);
-  EXPECT_EQ(classify({std::nullopt, true, false, true, {}}).code, "oom");
+  EXPECT_EQ(classify({std::nullopt, true, false, false, true, {}}).code, "oom");
   EXPECT_EQ(of(255, {}, true, true).code, "oom");
   // Another process of the container ran out of memory, and the engine ended otherwise.
   for (const auto& [exit_code, code] : {std::pair(3, "crash"), std::pair(139, "crash"), std::pair(0, "killed")}) {
@@ -129,6 +129,17 @@ TEST(Failures, F32_dockers_oom_flag_counts_only_with_the_kernels_signal) {
     EXPECT_THAT(failure.detail, HasSubstr("a process of the container ran out of memory"));
   }
   EXPECT_EQ(of(1, test::golden_log("magic"), false, true).code, "model_corrupt");
+}
+
+TEST(Failures, F32_the_kernels_own_count_tells_what_dockers_flag_misses) {
+  const auto counted = [](int exit_code, bool docker_restarted) {
+    return classify({exit_code, false, docker_restarted, true, true, {}});
+  };
+  EXPECT_EQ(counted(137, false).code, "oom");
+  EXPECT_THAT(counted(137, false).detail, HasSubstr("the kernel killed a process for want of memory"));
+  EXPECT_EQ(counted(137, true).code, "docker_restart");
+  EXPECT_EQ(counted(143, false).code, "killed") << "another process was killed for it";
+  EXPECT_EQ(counted(139, false).code, "crash");
 }
 
 TEST(Failures, F32_sigkill_without_dockers_flag_may_still_be_the_hosts_memory) {
@@ -140,7 +151,7 @@ TEST(Failures, F32_sigkill_without_dockers_flag_may_still_be_the_hosts_memory) {
 
 TEST(Failures, F24_F25_an_end_while_docker_was_gone_is_dockers) {
   const auto gone = [](std::optional<int> exit_code, bool oom, std::vector<std::string> lines = {}) {
-    return classify({exit_code, oom, true, true, std::move(lines)});
+    return classify({exit_code, oom, true, false, true, std::move(lines)});
   };
   for (const std::optional<int> code :
        {std::optional(0), std::optional(137), std::optional(143), std::optional(255), std::optional<int>()}) {
