@@ -71,7 +71,7 @@ class Session {
 
  private:
   Task<Result<std::string>> read_head() {
-    watch_.read_within(pending_.empty() ? worker_.limits().idle : worker_.limits().head);
+    watch_.read_within(pending_.empty() ? worker_.idle_limit() : worker_.limits().head);
     watch_.set_idle(pending_.empty());
     api::HeadEnd end;
     for (;;) {

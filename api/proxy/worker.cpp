@@ -102,6 +102,10 @@ void Worker::close_sessions() {
   }
 }
 
+milliseconds Worker::idle_limit() const {
+  return ending() ? kFirstRequestLimit : limits_.idle;
+}
+
 void Worker::end_waits() {
   for (Hold* hold : holds_) hold->wake();
 }
@@ -153,7 +157,9 @@ Worker::Admission::~Admission() {
 }
 
 Worker::Watch::Watch(Worker& worker, std::shared_ptr<asio::ip::tcp::socket> socket)
-    : worker_(worker), watched_(worker.watched_.insert(worker.watched_.end(), Watched{std::move(socket)})) {}
+    : worker_(worker), watched_(worker.watched_.insert(worker.watched_.end(), Watched{std::move(socket)})) {
+  watched_->due = worker.ending();  // it was taken just before the end
+}
 
 Worker::Watch::~Watch() {
   worker_.watched_.erase(watched_);

@@ -75,6 +75,8 @@ class Worker {
   /// No request more: too many are in flight or wait to be, or the loop ends.
   [[nodiscard]] bool full() const { return closing_ || flights_.size() + holds_.size() >= limits_.in_flight; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
+  /// For a client to begin its next request.
+  [[nodiscard]] milliseconds idle_limit() const;
   [[nodiscard]] SnapshotPtr snapshot() const { return board_.read(); }
   [[nodiscard]] std::shared_ptr<Guard> guard() const { return guards_.read(); }
   UpstreamPool& pool() { return pool_; }

@@ -35,7 +35,7 @@ namespace k3d::app {
 namespace {
 
 constexpr seconds kControlStopLimit{2};
-constexpr seconds kAdoptionLimit{1};
+constexpr seconds kAdoptionLimit{3};
 
 std::uint64_t newest_attempt(const std::filesystem::path& state) {
   const std::vector<std::uint64_t> kept = lifecycle::kept_attempts(state);
@@ -148,11 +148,12 @@ class Daemon {
     return {};
   }
 
-  /// Until the engine that runs takes requests again, so that whoever came while k3d restarted is answered by it.
+  /// Until the engine that runs takes requests again, so that whoever came while k3d restarted is answered by it; or
+  /// until it is known that none does.
   Task<void> known() {
     const SteadyTime deadline = std::chrono::steady_clock::now() + kAdoptionLimit;
     SnapshotPtr seen = supervisor_.snapshot();
-    while (!seen->route && std::chrono::steady_clock::now() < deadline) {
+    while (!seen->route && !supervisor_.restored() && std::chrono::steady_clock::now() < deadline) {
       seen = co_await supervisor_.changed(seen->revision, deadline);
     }
   }
