@@ -47,7 +47,8 @@ void Departures::collect() {
   std::array<epoll_event, 64> events{};
   const int count = ::epoll_wait(epoll_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
-    const auto found = watched_.find(events.at(static_cast<std::size_t>(i)).data.u64);
+    const std::uint64_t number = events.at(static_cast<std::size_t>(i)).data.u64;  // a copy: epoll_event is packed
+    const auto found = watched_.find(number);
     if (found == watched_.end()) continue;
     const std::function<void()> left = std::move(found->second);
     watched_.erase(found);

@@ -64,12 +64,18 @@ class Session {
       client_.keep_alive = head->keep_alive && !worker_.retiring();
       guard_ = worker_.guard();
       client_.allowed_origin = guard_->allowed_origin(*head);
-      more = co_await handle(*head);
+      more = co_await handle(*head) && !over();
     }
     co_await linger();
   }
 
  private:
+  /// The loop ends, and no further request is here.
+  [[nodiscard]] bool over() const {
+    boost::system::error_code ignored;
+    return worker_.retiring() && pending_.empty() && socket_->available(ignored) == 0;
+  }
+
   Task<Result<std::string>> read_head() {
     watch_.read_within(pending_.empty() ? worker_.idle_limit() : worker_.limits().head);
     watch_.set_idle(pending_.empty());
