@@ -63,6 +63,7 @@ ctests() { # VARIANT
 lint() {
   say 'lint'
   /usr/bin/python3 tests/lint/arrows.py
+  /usr/bin/python3 tests/lint/faults.py
   shellcheck -x packaging/*.sh packaging/engine/*.sh tests/*.sh tests/testbed/*.sh
 }
 

@@ -258,6 +258,8 @@ class Daemon:
     def clean(self):
         self.kill()
         left = self.containers(running=False)
+        # Those that only show an image's --help: k3d removes them at its next start.
+        left += self.docker("ps", "-aq", "--no-trunc", "--filter", f"label=k3d.help={self.instance}").split()
         for container in left:
             # k3d may have asked for its removal just before it ended: then Docker is at it already.
             subprocess.run(["docker", *(["-H", self.docker_host] if self.docker_host else []), "rm", "-f", container],

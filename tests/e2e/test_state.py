@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import signal
 import sqlite3
 import subprocess
 
@@ -182,6 +183,25 @@ def test_F90_a_log_that_can_not_be_written(make_daemon):
     daemon.up("batch")
     assert daemon.chat().status == 200
     assert daemon.stop() == 0
+
+
+# ---- configuration --------------------------------------------------------------------------------------------------
+
+
+def test_F88_a_reload_of_a_broken_file_keeps_the_old_one(daemon):
+    daemon.up("batch")
+    container, good = engine_of(daemon), daemon.config.read_text()
+    daemon.config.write_text(good + "profiels: {}\n")
+    refused = daemon.call("POST", "/api/v1/reload", {})
+    assert refused.status in (400, 422) and "profiels" in refused.text and f":{len(good.splitlines()) + 1}:" in refused.text
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "config_invalid" in conditions(daemon), 5, "the condition")
+    assert daemon.chat().status == 200 and engine_of(daemon) == container
+    daemon.configure(profiles={"third": {"extends": "batch", "slots": 2}})
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: daemon.get("/api/v1/profiles/third").status == 200, 5, "the new profile")
+    assert "config_invalid" not in conditions(daemon) and engine_of(daemon) == container
+    daemon.up("third")
 
 
 # ---- clocks ---------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ ENDED = ("succeeded", "failed", "cancelled")
 class Clients(threading.Thread):
     """Asks again and again; keeps every answer."""
 
-    def __init__(self, daemon, over, tokens=48):
+    def __init__(self, daemon, over, tokens=16):
         super().__init__(daemon=True)
         self.of, self.over, self.tokens, self.answers = daemon, over, tokens, []
         self.start()
