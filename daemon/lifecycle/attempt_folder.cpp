@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <fstream>
 #include <functional>
 
 #include "daemon/base/files.hpp"
@@ -87,6 +88,15 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 Bytes log_length(const std::filesystem::path& log) {
   struct stat st{};
   return ::stat(log.c_str(), &st) == 0 ? static_cast<Bytes>(st.st_size) : 0;
+}
+
+std::string log_piece(const std::filesystem::path& log, Bytes offset, Bytes most) {
+  std::ifstream file(log, std::ios::binary);
+  std::string piece(most, '\0');
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(piece.data(), static_cast<std::streamsize>(most));
+  piece.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return piece;
 }
 
 void append_line(const std::filesystem::path& log, std::string line) {

@@ -33,6 +33,9 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 /// How far the log has grown since its beginning, in bytes; 0 if there is none.
 Bytes log_length(const std::filesystem::path& log);
 
+/// At most `most` bytes of the log from `offset` on; empty at its end.
+std::string log_piece(const std::filesystem::path& log, Bytes offset, Bytes most);
+
 /// For a log that comes through Docker: adds `line` and a newline.
 void append_line(const std::filesystem::path& log, std::string line);
 

@@ -6,6 +6,7 @@
 #include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/engine/failures.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
@@ -135,6 +136,16 @@ Task<void> Effects::retry(effect::Retry retry) {
   if (co_await sleep_for(wait)) post(event::RetryDue{retry.due});
 }
 
+namespace {
+
+Failure unreadable(const Error& error) {
+  Failure failure = engine::catalogued("vram_not_released").value_or(Failure{});
+  failure.detail = "whether the GPUs' memory is free can't be told: " + error.text();
+  return failure;
+}
+
+}  // namespace
+
 /// After an engine's end the driver may take half a minute to give its memory back; the next engine's --fit would
 /// silently put experts on the CPU instead.
 Task<void> Effects::clear(Launch launch) {
@@ -142,9 +153,12 @@ Task<void> Effects::clear(Launch launch) {
   std::optional<Failure> in_the_way;
   while (!launch.container.cdi_devices.empty()) {
     auto gpus = co_await owner_.ports_.gpus.read();
-    if (!gpus) log::warning("the GPUs can't be read: what is free on them is unknown", {{"cause", gpus.error().text()}});
-    const std::vector<GpuState> seen = mark_ours(gpus ? std::move(*gpus) : std::vector<GpuState>{}, last_container_);
-    in_the_way = vram_in_the_way(seen, uuids_of_devices(launch.container.cdi_devices, seen), {});
+    if (gpus) {
+      const std::vector<GpuState> seen = mark_ours(std::move(*gpus), last_container_);
+      in_the_way = vram_in_the_way(seen, uuids_of_devices(launch.container.cdi_devices, seen), {});
+    } else {
+      in_the_way = unreadable(gpus.error());  // a driver that wakes its cards or hangs says nothing about what is free
+    }
     if (!in_the_way || std::chrono::steady_clock::now() >= deadline) break;
     if (!co_await sleep_for(kVramPause)) co_return;
   }
@@ -199,7 +213,10 @@ Task<bool> Effects::ends_within(ContainerId container, seconds patience) {
 }
 
 Task<void> Effects::discard(Engine engine) {
-  owner_.clear_condition("config_drift");
+  for (const char* of_an_engine : {"config_drift", "engine_unresponsive", "experts_spilled", "fit_given_up", "no_gpu_seen",
+                                   "ghost_container", "foreign_gpu_processes"}) {
+    owner_.clear_condition(of_an_engine);
+  }
   const Status removed = co_await owner_.ports_.containers.remove(engine.container);
   if (!removed) log::warning("a container stays behind", {{"cause", removed.error().text()}});
 }

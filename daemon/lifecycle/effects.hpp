@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "daemon/base/async/task_group.hpp"
+#include "daemon/engine/log_signs.hpp"
 #include "daemon/lifecycle/changes.hpp"
 #include "daemon/lifecycle/launch_plan.hpp"
 #include "daemon/lifecycle/liveness.hpp"
@@ -78,6 +79,8 @@ class Effects {
   Task<void> poll_health(Engine engine);
   Task<void> watch_load(Engine engine);
   Task<void> bound_log_of(Engine engine);
+  Task<void> read_signs(Engine engine);
+  void show_signs(const Engine& engine, const engine::LogSigns& signs);
   Task<int> first_process(ContainerId container);
   Task<void> probe(Engine engine);
   Task<void> docker_health();

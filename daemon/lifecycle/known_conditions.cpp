@@ -43,6 +43,27 @@ Condition ghost_container(const std::string& name, int pid) {
               "run `docker rm -f " + name + "`; if that hangs, restart Docker");
 }
 
+Condition gpus_unreadable(const Error& error) {
+  return make("gpus_unreadable", Severity::error, "The GPUs can't be read", error.text(),
+              error.hint.empty() ? "see whether nvidia-smi answers, and `dmesg | grep -i nvrm`" : error.hint);
+}
+
+Condition experts_spilled(Bytes bytes) {
+  return make("experts_spilled", Severity::warning, "Experts are on the CPU that were meant for the GPUs",
+              format_bytes(bytes) + " of weights did not fit into the GPUs' memory: answers come slower, silently",
+              "see who else holds GPU memory (`k3ctl status`), or lower context, slots or fit_target_mib, then load again");
+}
+
+Condition fit_given_up(const std::string& why) {
+  return make("fit_given_up", Severity::warning, "The engine loaded without fitting itself to the GPUs", why,
+              "free the GPUs, or lower context, slots or fit_target_mib, or use a smaller quant");
+}
+
+Condition no_gpu_seen(const std::string& why) {
+  return make("no_gpu_seen", Severity::error, "The engine sees no GPU and computes on the CPU", why,
+              "run nvidia-smi on this host and `nvidia-ctk cdi generate`, and see that the image was built with CUDA");
+}
+
 Condition config_drift(const std::string& profile) {
   return make("config_drift", Severity::warning, "The running engine differs from the configuration",
               "profile " + profile + " was started from other settings, another image or other files than it has now",

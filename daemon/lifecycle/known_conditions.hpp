@@ -12,6 +12,11 @@ Condition numa_balancing_on();
 /// `health`: /health is answered, completions are not.
 Condition engine_unresponsive(bool health);
 Condition ghost_container(const std::string& name, int pid);
+Condition gpus_unreadable(const Error& error);
+Condition experts_spilled(Bytes bytes);
+/// The engine's words.
+Condition fit_given_up(const std::string& why);
+Condition no_gpu_seen(const std::string& why);
 Condition config_drift(const std::string& profile);
 /// docker_unavailable or docker_unresponsive, by the error's code.
 Condition docker_trouble(const Error& error);

@@ -40,7 +40,8 @@ std::string launch_label(const Launch& launch) {
   const Json label{{"folder", launch.folder.string()},   {"log", launch.log.string()},
                    {"socket", launch.address.unix_path}, {"port", launch.address.port},
                    {"image", launch.container.image},    {"image_id", launch.image_id},
-                   {"argv", launch.argv},                {"weight_bytes", launch.weight_bytes}};
+                   {"argv", launch.argv},                {"weight_bytes", launch.weight_bytes},
+                   {"devices", launch.container.cdi_devices}};
   return dump_json(label);
 }
 
@@ -60,6 +61,9 @@ Result<Launch> launch_from_labels(const std::map<std::string, std::string>& labe
   launch.weight_bytes = static_cast<Bytes>(json_int(*label, "weight_bytes").value_or(0));
   for (const Json& argument : json_member(*label, "argv")) {
     if (argument.is_string()) launch.argv.push_back(argument.get<std::string>());
+  }
+  for (const Json& device : json_member(*label, "devices")) {
+    if (device.is_string()) launch.container.cdi_devices.push_back(device.get<std::string>());
   }
   const bool reachable = !launch.address.unix_path.empty() || launch.address.port != 0;
   if (!is_name(launch.profile) || launch.attempt == 0 || launch.folder.empty() || !reachable) {

@@ -67,8 +67,10 @@ Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open)
                     activate->target.profile == recovery.adopt->engine.launch.profile;
   if (same) apply(*recovery.resume);
   if (recovery.adopt) apply(*recovery.adopt);
+  restored_ = !recovery.adopt;  // else once it takes requests, or isn't what runs any more
   effects_->begin_work();
   if (same) co_return;
+  publish();
   const SteadyTime deadline = steady_clock::now() + kAdoptionPatience;
   while (recovery.adopt && phase_ == Phase::loading && steady_clock::now() < deadline) co_await changes_.wait(deadline);
   if (recovery.resume) apply(*recovery.resume);

@@ -101,10 +101,11 @@ Task<void> Supervisor::finish(bool stop_engine) {
     const SteadyTime deadline = steady_clock::now() + kStopLimit;
     while (!at_rest(state_) && steady_clock::now() < deadline) co_await changes_.wait(deadline);
   }
+  closed_ = true;  // what still comes in changes nothing and starts nothing
   effects_->cancel();
   tasks_.cancel();
-  co_await effects_->join();
   co_await tasks_.join();
+  co_await effects_->join();
   co_await ports_.journal.flush();
 }
 
@@ -159,6 +160,7 @@ Facts Supervisor::facts_for(const Event& event) const {
 }
 
 void Supervisor::apply(Event event) {
+  if (closed_) return;
   if (Failure* failure = failure_of(event)) heal(*failure);
   Step next = step(state_, event, facts_for(event));
   if (!next.ignored.empty()) {

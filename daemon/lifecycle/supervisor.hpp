@@ -116,6 +116,8 @@ class Supervisor : public Demand {
   /// What an activation would start, without starting it.
   Task<Result<Launch>> dry_run(std::string profile);
 
+  /// Whether it is known what ran before this daemon, and what was under way goes on. Each snapshot may bring it.
+  [[nodiscard]] bool restored() const { return restored_; }
   [[nodiscard]] const operations::Registry& operations() const { return registry_; }
   [[nodiscard]] std::string create_body(const Launch& launch) const;
   [[nodiscard]] std::vector<std::string> log_tail(std::uint64_t attempt, std::size_t lines) const;
@@ -125,8 +127,6 @@ class Supervisor : public Demand {
   /// The newest snapshot as soon as it isn't `since` (a revision), at `deadline` the current one.
   Task<SnapshotPtr> changed(std::string since, SteadyTime deadline);
   [[nodiscard]] SnapshotPtr snapshot() const { return ports_.board.read(); }
-  /// It is known what runs, and an engine that was taken over has had time to answer. A new snapshot comes with it.
-  [[nodiscard]] bool restored() const { return restored_; }
 
   /// Trouble that others see: sockets that can't be bound, a configuration that is bad.
   void set_condition(Condition condition);
@@ -188,6 +188,7 @@ class Supervisor : public Demand {
   std::string boot_;
   SteadyTime published_at_{};
   bool finishing_ = false;
+  bool closed_ = false;
   bool restored_ = false;
   bool asked_ = false;  ///< something was asked for since the start
   TaskGroup tasks_;

@@ -2,6 +2,7 @@
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/lifecycle/effects.hpp"
+#include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "daemon/lifecycle/vram.hpp"
 
@@ -45,9 +46,11 @@ Task<void> Supervisor::feed_gpus() {
   do {
     auto read = co_await ports_.gpus.read();
     if (!read) {
-      log::warning("the GPUs can't be read", {{"cause", read.error().text()}});
+      set_condition(gpus_unreadable(read.error()));
+      gpus_.clear();  // old figures would pass for new ones
       continue;
     }
+    clear_condition("gpus_unreadable");
     const Engine* engine = running_engine(state_);
     gpus_ = mark_ours(std::move(*read), engine == nullptr ? std::string() : engine->container.value);
     auto foreign = foreign_gpu_processes(gpus_, uuids_of_launch());

@@ -1,6 +1,7 @@
 // Effects, the part that watches a running engine: its end, its readiness, its progress, its log.
 #include <algorithm>
 
+#include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/files.hpp"
 #include "daemon/base/log.hpp"
@@ -8,6 +9,7 @@
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/effects.hpp"
 #include "daemon/lifecycle/failure_of.hpp"
+#include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/load_meter.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 
@@ -23,6 +25,7 @@ constexpr milliseconds kLogInterval{2000};
 constexpr milliseconds kLogPatience{3000};
 constexpr milliseconds kWaitPause{1000};
 constexpr Bytes kLogLimit = 64 * kMiB;
+constexpr Bytes kPiece = 256 * kKiB, kSignsWithin = 8 * kMiB;
 constexpr std::size_t kEvidenceLines = 200;
 
 seconds stall_limit(const Settings& settings, const std::string& name) {
@@ -38,6 +41,7 @@ void Effects::watch(Engine engine, bool loading) {
   watching_ = std::make_unique<TaskGroup>(owner_.loop_);
   watching_->spawn(await_end(engine));
   watching_->spawn(bound_log_of(engine));
+  watching_->spawn(read_signs(engine));
   if (engine.launch.log.empty()) watching_->spawn(collect_log(engine));
   if (loading) {
     watching_->spawn(poll_health(engine));
@@ -150,6 +154,28 @@ Task<void> Effects::bound_log_of(Engine engine) {
   do {
     bound_log(log, kLogLimit);
   } while (co_await sleep_for(kLogInterval));
+}
+
+/// What the log says of the load: hints for conditions only.
+Task<void> Effects::read_signs(Engine engine) {
+  const std::filesystem::path log = engine.launch.folder / "engine.log";
+  engine::LogSignReader reader;
+  Bytes read = 0;
+  while (!reader.signs().loaded && read < kSignsWithin) {
+    auto next = [log, read] { return log_piece(log, read, kPiece); };
+    const std::string piece = co_await offload(files_, std::move(next));
+    read += piece.size();
+    reader.feed(piece);
+    if (piece.empty() && !co_await sleep_for(kLogInterval)) co_return;
+  }
+  show_signs(engine, reader.signs());
+}
+
+void Effects::show_signs(const Engine& engine, const engine::LogSigns& signs) {
+  if (const auto spilled = engine::spilled_bytes(signs)) owner_.set_condition(experts_spilled(*spilled));
+  if (!signs.fit_given_up.empty()) owner_.set_condition(fit_given_up(signs.fit_given_up));
+  const bool wanted = !engine.launch.container.cdi_devices.empty();
+  if (wanted && !signs.no_gpu.empty()) owner_.set_condition(no_gpu_seen(signs.no_gpu));
 }
 
 Task<void> Effects::collect_log(Engine engine) {

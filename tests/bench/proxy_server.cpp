@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "api/proxy/proxy.hpp"
+#include "daemon/adapters/systemd.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) {
@@ -24,10 +25,12 @@ int main(int argc, char** argv) {
   board.publish(snapshot);
   k3d::asio::io_context loop(1);
   k3d::proxy::Proxy proxy(loop.get_executor(), board, *settings);
-  if (const k3d::Status started = proxy.start(); !started) {
+  const auto notifier = k3d::adapters::systemd_notifier();
+  if (const k3d::Status started = proxy.start(*notifier); !started) {
     std::fprintf(stderr, "%s\n", started.error().text().c_str());
     std::_Exit(1);
   }
+  proxy.open_after([]() -> k3d::Task<void> { co_return; }());
   loop.run();  // until it is killed
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "daemon/base/log.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "tests/doubles/fake_containers.hpp"
 #include "tests/doubles/fakes.hpp"
