@@ -67,6 +67,7 @@ class Docker : public Containers {
     return open_events(api_, std::move(label));
   }
   [[nodiscard]] bool is_memlock_refusal(const Error& error) const override { return docker::is_memlock_refusal(error); }
+  [[nodiscard]] std::optional<WallTime> away_at() const override { return away_at_; }
   [[nodiscard]] std::string create_body(const LaunchSpec& spec) const override { return docker::create_body(spec); }
 
  private:
@@ -76,6 +77,7 @@ class Docker : public Containers {
 
   Executor executor_;
   std::shared_ptr<Api> api_;
+  std::optional<WallTime> away_at_;
 };
 
 Task<Status> Docker::command(Call call) {
@@ -168,6 +170,8 @@ Task<Result<ContainerInfo>> Docker::wait(ContainerId id) {
     if (!ended && ended.error().code == Code::cancelled) co_return fail(ended.error());
     // Whatever the wait said: a restart of dockerd breaks it, and the exit code is only in the container.
     Result<ContainerInfo> info = co_await inspect(id);
+    const bool broke = !ended && ended.error().code != Code::not_found;
+    if (broke || (!info && is_away(info.error()))) away_at_ = std::chrono::system_clock::now();
     if (info && !info->running()) co_return info;
     if (!info && !is_away(info.error())) co_return info;
     const bool rested = co_await sleep_for(backoff.next());

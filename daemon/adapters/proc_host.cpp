@@ -216,6 +216,16 @@ int ProcHost::engine_pid(int container_pid) {
 
 bool ProcHost::is_there(int pid) { return fs::exists(root_ / std::to_string(pid) / "comm"); }
 
+std::uint64_t ProcHost::oom_kills() {
+  std::istringstream lines(read(root_ / "vmstat"));
+  std::string line;
+  constexpr std::string_view kKey = "oom_kill ";
+  while (std::getline(lines, line)) {
+    if (line.starts_with(kKey)) return std::strtoull(line.c_str() + kKey.size(), nullptr, 10);
+  }
+  return 0;
+}
+
 std::optional<ProcessIo> ProcHost::process_io(int pid) {
   if (pid <= 0) return std::nullopt;
   const fs::path folder = root_ / std::to_string(pid);

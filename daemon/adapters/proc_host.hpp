@@ -17,6 +17,7 @@ class ProcHost : public HostProbe {
   int engine_pid(int container_pid) override;
   bool is_there(int pid) override;
   std::optional<ProcessIo> process_io(int pid) override;
+  std::uint64_t oom_kills() override;
   bool port_taken(std::uint16_t port) override;
   std::uint16_t free_port() override;
 

@@ -250,7 +250,8 @@ bool is_damage(const Error& error) {
 }
 
 /// Moves the database out of the way, whole: with its write-ahead log someone may yet save what is in it.
-void move_aside(const std::filesystem::path& file) {
+/// Where it went.
+std::filesystem::path move_aside(const std::filesystem::path& file) {
   const auto now = std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
   const std::string aside = file.string() + ".corrupt-" + std::to_string(now.count());
   std::error_code ec;
@@ -258,20 +259,22 @@ void move_aside(const std::filesystem::path& file) {
   std::filesystem::rename(file.string() + "-wal", aside + "-wal", ec);
   std::filesystem::remove(file.string() + "-shm", ec);
   log::error("the state database was damaged; a new one is begun", {{"kept_as", aside}});
+  return aside;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec) {
+Result<OpenedStore> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec) {
   if (Status made = make_folder(state); !made) return fail(made.error());
   const std::filesystem::path file = state / "k3d.db";
+  std::filesystem::path damaged;
   Result<Database> db = open_database(file);
   if (!db && is_damage(db.error())) {
-    move_aside(file);
+    damaged = move_aside(file);
     db = open_database(file);
   }
   if (!db) return fail(db.error());
-  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(std::move(*db), std::move(codec)));
+  return OpenedStore{std::make_unique<SqliteStore>(std::move(*db), std::move(codec)), std::move(damaged)};
 }
 
 std::unique_ptr<Store> unusable_store(Error why) { return std::make_unique<UnusableStore>(std::move(why)); }

@@ -16,9 +16,14 @@ struct OperationCodec {
   std::function<Result<Operation>(const std::string&)> decode;
 };
 
+struct OpenedStore {
+  std::unique_ptr<Store> store;
+  std::filesystem::path damaged;  ///< where the earlier, damaged one is kept; empty: there was none
+};
+
 /// Opens or creates STATE/k3d.db. A damaged database is moved to k3d.db.corrupt-TIME and a new one begun:
 /// history is lost, the running engine is not. Errors: disk_full, io_failed, state_unusable (newer schema).
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec);
+Result<OpenedStore> open_sqlite_store(const std::filesystem::path& state, OperationCodec codec);
 
 /// Keeps nothing and fails every write with `why`: for a daemon that must be up although its state can't be used.
 std::unique_ptr<Store> unusable_store(Error why);

@@ -54,6 +54,13 @@ Condition state_trouble(const Error& error) {
           full ? "The disk under the state is full" : "The state can't be used", error.text(), error.hint};
 }
 
+/// Until the next start: it is history that is lost, and someone should know.
+Condition state_lost(const std::filesystem::path& aside) {
+  return {"state_lost", Severity::warning, {}, "The state was damaged; k3d began a new one",
+          "operations, overrides and the audit trail until now are in " + aside.string() + ", as far as it can be read",
+          "check the disk under the state (`dmesg`); what runs is not touched. Gone with the next start of k3d"};
+}
+
 /// Everything that lives as long as the daemon, in the order in which it depends on each other.
 class Daemon {
  public:
@@ -82,6 +89,7 @@ class Daemon {
                  }},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
+    if (!damaged_.empty()) supervisor_.set_condition(state_lost(damaged_));
   }
 
   /// `trouble`: what is wrong with the configuration, if this is the kept copy of an earlier one.
@@ -115,13 +123,16 @@ class Daemon {
 
  private:
   std::unique_ptr<Store> open_store() {
-    Result<std::unique_ptr<Store>> store = adapters::open_sqlite_store(
+    Result<adapters::OpenedStore> opened = adapters::open_sqlite_store(
         settings_->state, adapters::OperationCodec{[](const Operation& operation) { return api::operation_json(operation); },
                                                    [](const std::string& text) { return api::operation_from_json(text); }});
-    if (store) return std::move(*store);
-    log::error("the state can't be used; k3d serves without it", {{"cause", store.error().text()}});
-    store_error_ = store.error();
-    return adapters::unusable_store(store.error());
+    if (opened) {
+      damaged_ = opened->damaged;
+      return std::move(opened->store);
+    }
+    log::error("the state can't be used; k3d serves without it", {{"cause", opened.error().text()}});
+    store_error_ = opened.error();
+    return adapters::unusable_store(opened.error());
   }
 
   Status listen(const std::vector<PassedSocket>& passed) {
@@ -207,6 +218,7 @@ class Daemon {
   asio::signal_set hang_ups_;
   TaskGroup tasks_;
   std::optional<Error> store_error_;
+  std::filesystem::path damaged_;
   Board board_;
   adapters::ProcHost host_;
   std::unique_ptr<Notifier> notifier_;

@@ -48,7 +48,10 @@ Result<Asked> Supervisor::activate(ActivateAsk ask) {
       !ask.restart && !waits) {
     return Asked{*running, false};
   }
-  const bool runs = std::holds_alternative<state::Ready>(state_) && active_profile(state_) == ask.profile && !ask.restart;
+  // It runs, or k3d is loading it by itself.
+  const bool coming = std::holds_alternative<state::Ready>(state_) || std::holds_alternative<state::Loading>(state_) ||
+                      std::holds_alternative<state::Probing>(state_);
+  const bool runs = coming && target_profile(state_) == ask.profile && !ask.restart;
   const Operation made = registry_.create(OperationKind::activate, ask.profile, ask.reason, ask.asked_by, system_clock::now());
   record(ask.asked_by, "activate", ask.profile, ask.reason, made.id.value, "accepted");
   log::info("activation asked for", {{"profile", ask.profile}, {"operation", made.id.value}, {"by", ask.asked_by}});

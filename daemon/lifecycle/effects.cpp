@@ -272,7 +272,12 @@ Task<Status> Effects::prepare_files(Launch launch) {
 /// A container that runs, or none.
 Task<Result<ContainerId>> Effects::create_and_run(LaunchSpec spec) {
   Containers& containers = owner_.ports_.containers;
+  const std::string name = spec.name;
   const Result<ContainerId> id = co_await containers.create(std::move(spec));
+  if (!id && id.error().code == Code::conflict) {
+    co_return fail(Code::conflict, "a container that isn't k3d's has the name " + name,
+                   "the next try takes another number; see what it is with `docker ps -a`", id.error().message);
+  }
   if (!id) co_return fail(id.error());
   const Status started = co_await containers.start(*id);
   if (started) co_return *id;

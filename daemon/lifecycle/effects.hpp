@@ -78,6 +78,8 @@ class Effects {
   Task<void> collect_log(Engine engine);
   Task<void> poll_health(Engine engine);
   Task<void> watch_load(Engine engine);
+  Task<void> last_words(Engine engine);
+  Task<Result<ContainerInfo>> look_twice(ContainerInfo ended);
   Task<void> bound_log_of(Engine engine);
   Task<void> read_signs(Engine engine);
   void show_signs(const Engine& engine, const engine::LogSigns& signs);
@@ -98,6 +100,7 @@ class Effects {
   bool live_restore_ = false;                ///< as far as Docker said
   WallTime docker_away_at_{};                ///< when Docker was last found to be gone
   int ghost_sightings_ = 0;
+  std::optional<std::uint64_t> oom_kills_;   ///< of the kernel, when the engine's watch began
   std::uint64_t logged_ = 0;                 ///< the newest attempt whose log has come through Docker to its end
   Changes logging_;
   TaskGroup tasks_;                          ///< stops, discards, retirements: never cancelled half-way

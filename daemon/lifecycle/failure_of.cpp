@@ -16,7 +16,7 @@ std::string failure_code(Code code) {
 
 bool worth_a_retry(Code code) {
   return code == Code::docker_unavailable || code == Code::docker_unresponsive || code == Code::timed_out ||
-         code == Code::unreachable || code == Code::disk_full;
+         code == Code::unreachable || code == Code::disk_full || code == Code::conflict;
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image) {
   }
   EngineCapabilities able = engine::parse_help(help);
   if (able.flags.empty()) {
-    co_return fail(Code::start_refused, "the image's --help names no flag, so it is no llama-server",
+    co_return fail(Code::image_missing, "the image's --help names no flag, so it is no llama-server",
                    "name an image whose entrypoint is llama-server", help.substr(0, 200));
   }
   able.image_id = image.id;

@@ -160,9 +160,10 @@ void Effects::docker_failed(const Error& error) {
 }
 
 bool Effects::docker_restarted(const ContainerInfo& ended) const {
-  if (live_restore_ || docker_away_at_ == WallTime{}) return false;
+  if (live_restore_) return false;
+  const WallTime away = std::max(docker_away_at_, owner_.ports_.containers.away_at().value_or(WallTime{}));
   const WallTime at = ended.finished_at.value_or(system_clock::now());
-  return std::chrono::abs(at - docker_away_at_) <= kRestartWindow;
+  return away != WallTime{} && std::chrono::abs(at - away) <= kRestartWindow;
 }
 
 Task<void> Effects::docker_health() {

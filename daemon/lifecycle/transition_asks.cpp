@@ -122,6 +122,16 @@ Step Transition::operator()(const Starting& s, const event::Activate& e) const {
 
 namespace {
 
+/// k3d's own doing becomes that of an operation: the load goes on.
+template <class State>
+std::optional<Step> join(const State& state, const Target& next) {
+  if (state.target.profile != next.profile || next.restart || !state.target.operation.empty()) return std::nullopt;
+  Step out{state, {}, {}};
+  std::get<State>(out.state).target.operation = next.operation;
+  at(out, next.operation, std::is_same_v<State, Loading> ? "load" : "probe");
+  return out;
+}
+
 Step give_way(const Transition& self, const Engine& engine, const Target& old, Target next) {
   if (self.facts.roll_back && next.fall_back_to.empty() && old.fall_back_to != next.profile) {
     next.fall_back_to = old.fall_back_to;
@@ -134,9 +144,11 @@ Step give_way(const Transition& self, const Engine& engine, const Target& old, T
 }  // namespace
 
 Step Transition::operator()(const Loading& s, const event::Activate& e) const {
+  if (auto joined = join(s, e.target)) return *joined;
   return give_way(*this, s.engine, s.target, e.target);
 }
 Step Transition::operator()(const Probing& s, const event::Activate& e) const {
+  if (auto joined = join(s, e.target)) return *joined;
   return give_way(*this, s.engine, s.target, e.target);
 }
 

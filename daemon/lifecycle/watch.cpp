@@ -24,6 +24,7 @@ constexpr milliseconds kProgressInterval{250};
 constexpr milliseconds kLogInterval{2000};
 constexpr milliseconds kLogPatience{3000};
 constexpr milliseconds kWaitPause{1000};
+constexpr milliseconds kSecondLook{700}, kSecondLookPause{50};
 constexpr Bytes kLogLimit = 64 * kMiB;
 constexpr Bytes kPiece = 256 * kKiB, kSignsWithin = 8 * kMiB;
 constexpr std::size_t kEvidenceLines = 200;
@@ -37,6 +38,7 @@ seconds stall_limit(const Settings& settings, const std::string& name) {
 
 void Effects::watch(Engine engine, bool loading) {
   last_container_ = engine.container.value;
+  oom_kills_ = owner_.ports_.host.oom_kills();
   retire(std::move(watching_));
   watching_ = std::make_unique<TaskGroup>(owner_.loop_);
   watching_->spawn(await_end(engine));
@@ -58,14 +60,10 @@ Task<void> Effects::await_end(Engine engine) {
     ended = co_await owner_.ports_.containers.wait(engine.container);
   }
   if (ended) {
-    // Its last words say why it ended: through Docker they may come after the news of the end.
-    const SteadyTime deadline = steady_clock::now() + kLogPatience;
-    while (engine.launch.log.empty() && logged_ < engine.launch.attempt && steady_clock::now() < deadline) {
-      co_await logging_.wait(deadline);
-    }
-    // Docker may end its containers first and be gone right after: then it was its restart.
-    const Result<DockerInfo> info = co_await owner_.ports_.containers.info();
-    if (!info) docker_failed(info.error());
+    co_await last_words(engine);
+    ended = co_await look_twice(*ended);
+  }
+  if (ended) {
     const Phase phase = owner_.phase_;
     const bool ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
     post(event::Exited{engine.launch.attempt, judge(engine.launch, *ended, ready)});
@@ -78,11 +76,38 @@ Task<void> Effects::await_end(Engine engine) {
   }
 }
 
+/// They say why it ended: through Docker they may come after the news of the end.
+Task<void> Effects::last_words(Engine engine) {
+  const SteadyTime deadline = steady_clock::now() + kLogPatience;
+  while (engine.launch.log.empty() && logged_ < engine.launch.attempt && steady_clock::now() < deadline) {
+    co_await logging_.wait(deadline);
+  }
+}
+
+/// An end by a signal may be the beginning of something larger: Docker, which ends its containers before it goes
+/// itself, or someone's `docker rm -f`. Error not_found if the container goes.
+Task<Result<ContainerInfo>> Effects::look_twice(ContainerInfo ended) {
+  const int code = ended.exit_code.value_or(137);
+  const bool by_signal = code == 0 || code == 137 || code == 143;
+  const SteadyTime until = steady_clock::now() + kSecondLook;
+  while (by_signal && !ended.oom_killed && steady_clock::now() < until) {
+    const Result<ContainerInfo> now = co_await owner_.ports_.containers.inspect(ended.id);
+    if (!now && now.error().code == Code::not_found) co_return fail(now.error());
+    if (now && now->status == ContainerStatus::removing) {
+      co_return fail(Code::not_found, "container " + ended.name + " is being removed");
+    }
+    if (!now) docker_failed(now.error());
+    if (!now || !co_await sleep_for(kSecondLookPause)) break;
+  }
+  co_return ended;
+}
+
 Failure Effects::judge(const Launch& launch, const ContainerInfo& ended, bool ready) const {
   engine::Evidence evidence;
   evidence.exit_code = ended.exit_code;
   evidence.oom_killed = ended.oom_killed;
   evidence.docker_restarted = docker_restarted(ended);
+  evidence.kernel_oom = oom_kills_ && owner_.ports_.host.oom_kills() > *oom_kills_;
   evidence.ready = ready;
   evidence.lines = log_tail(launch.folder / "engine.log", kEvidenceLines);
   Failure failure = engine::classify(evidence);

@@ -112,6 +112,9 @@ class Containers {
   virtual Task<Result<std::unique_ptr<EventStream>>> events(std::string label) = 0;
   /// Whether `start` failed because this host won't lift the memlock limit: then a start without asking for it works.
   [[nodiscard]] virtual bool is_memlock_refusal(const Error& error) const = 0;
+  /// When the Engine was last found to be gone by any call, also one that was tried again since: a restart of the
+  /// Engine may be quicker than whoever looks.
+  [[nodiscard]] virtual std::optional<WallTime> away_at() const = 0;
   /// The JSON body that `create` would send: for dry runs and tests.
   [[nodiscard]] virtual std::string create_body(const LaunchSpec& spec) const = 0;
 };

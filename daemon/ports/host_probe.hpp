@@ -26,6 +26,8 @@ class HostProbe {
   virtual bool is_there(int pid) = 0;
   /// Nothing if the process is gone or its io is closed to us.
   virtual std::optional<ProcessIo> process_io(int pid) = 0;
+  /// How many processes the kernel has killed for want of memory since it booted.
+  virtual std::uint64_t oom_kills() = 0;
   /// Whether something listens on 127.0.0.1:port already.
   virtual bool port_taken(std::uint16_t port) = 0;
   /// An unused loopback port.

@@ -39,6 +39,7 @@ class FakeContainers final : public Containers {
   int deaf_to = 0;                          ///< how many more signals but SIGKILL change nothing
   bool unstoppable = false;                 ///< no signal changes anything, not even SIGKILL
   bool live_restore = true;
+  std::optional<WallTime> away;  ///< when a call last found Docker gone
   std::vector<std::string> cdi_devices;  ///< that Docker knows; none: it takes no devices
   std::function<void(FakeContainer&)> on_start;  ///< after a container began to run
 
@@ -69,6 +70,7 @@ class FakeContainers final : public Containers {
   std::unique_ptr<LogStream> logs(ContainerId id, LogRequest request) override;
   Task<Result<std::unique_ptr<EventStream>>> events(std::string label) override;
   bool is_memlock_refusal(const Error& error) const override;
+  std::optional<WallTime> away_at() const override { return away; }
   std::string create_body(const LaunchSpec& spec) const override;
 
  private:

@@ -62,11 +62,13 @@ class FakeHost final : public HostProbe {
   std::optional<ProcessIo> io = ProcessIo{};  ///< of every process
   std::set<std::uint16_t> taken;
   std::set<int> gone;
+  std::uint64_t killed_for_memory = 0;
 
   HostFacts facts() override { return host; }
   int engine_pid(int container_pid) override { return container_pid; }
   bool is_there(int pid) override { return !gone.contains(pid); }
   std::optional<ProcessIo> process_io(int /*pid*/) override { return io; }
+  std::uint64_t oom_kills() override { return killed_for_memory; }
   bool port_taken(std::uint16_t port) override { return taken.contains(port); }
   std::uint16_t free_port() override { return 18'080; }
 };

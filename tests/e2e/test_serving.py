@@ -15,7 +15,7 @@ def test_activate_chat_deactivate(daemon):
     assert daemon.get("/readyz").status == 503
 
     operation = daemon.up("batch", reason="a test")
-    assert [s["name"] for s in operation["steps"]] == ["prepare", "start", "load", "probe"]
+    assert [s["name"] for s in operation["steps"]] == ["prepare", "free_vram", "start", "load", "probe"]
     status = daemon.status()
     assert (status["phase"], status["active_profile"], status["target_profile"]) == ("ready", "batch", "batch")
     assert daemon.get("/readyz").status == 200

@@ -58,6 +58,34 @@ TEST_F(Upkeep, F24_an_engine_that_dockers_restart_ended_is_loaded_again_as_soon_
   EXPECT_TRUE(until(Phase::ready));
 }
 
+TEST_F(Upkeep, F24_also_if_docker_was_back_before_anyone_looked) {
+  containers_.live_restore = false;
+  boot();
+  serve("a");
+  containers_.away = std::chrono::system_clock::now();
+  containers_.end(name(1), 0);
+  ASSERT_TRUE(until([this] { return now()->last_failure.has_value(); }));
+  EXPECT_EQ(now()->last_failure->code, "docker_restart");
+}
+
+TEST_F(Upkeep, F30_a_container_that_someone_removes_is_not_loaded_again) {
+  boot();
+  serve("a");
+  containers_.end(name(1), 137);
+  containers_.find(name(1))->info.status = ContainerStatus::removing;
+  ASSERT_TRUE(until(Phase::failed));
+  EXPECT_EQ(now()->last_failure->code, "removed_externally");
+}
+
+TEST_F(Upkeep, F32_what_the_kernel_killed_for_memory_is_oom_whatever_docker_says) {
+  boot();
+  serve("a");
+  ++host_.killed_for_memory;
+  containers_.end(name(1), 137);
+  ASSERT_TRUE(until([this] { return now()->last_failure.has_value(); }));
+  EXPECT_EQ(now()->last_failure->code, "oom");
+}
+
 TEST_F(Upkeep, docker_that_is_gone_is_waited_for_when_nobody_asked) {
   boot();
   serve("a");

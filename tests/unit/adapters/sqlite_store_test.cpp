@@ -49,7 +49,7 @@ class SqliteStoreTest : public testing::Test {
     store_.reset();
     auto opened = open_sqlite_store(state_, codec());
     EXPECT_TRUE(opened) << opened.error().text();
-    store_ = opened ? std::move(*opened) : unusable_store(opened.error());
+    store_ = opened ? std::move(opened->store) : unusable_store(opened.error());
     return *store_;
   }
   /// What someone else does to the database.

@@ -33,6 +33,12 @@ Target target_of(const std::string& profile) {
   return target;
 }
 
+Target own_target(const std::string& profile) {
+  Target target;
+  target.profile = profile;
+  return target;
+}
+
 Failure failure(bool retryable) {
   Failure out;
   out.code = "crash";
@@ -54,6 +60,7 @@ const std::vector<std::pair<std::string, InstanceState>>& states() {
       {"Clearing", state::Clearing{target_of("a"), launch_of("a", 1)}},
       {"Starting", state::Starting{target_of("a"), launch_of("a", 1)}},
       {"Loading", state::Loading{target_of("a"), a}},
+      {"Loading, of k3d's own doing", state::Loading{own_target("a"), a}},
       {"Probing", state::Probing{target_of("a"), a}},
       {"Ready", state::Ready{a, {}}},
       {"Backoff", state::Backoff{target_of("a"), failure(true), 1, 2, {}}},

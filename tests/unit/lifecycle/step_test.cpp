@@ -155,6 +155,20 @@ TEST(Step, a_newer_activation_supersedes_one_under_way) {
   EXPECT_EQ(all<effect::Prepare>(run.last).at(0).target.profile, "b");
 }
 
+TEST(Step, an_activation_of_what_k3d_loads_by_itself_joins_the_load) {
+  Play run{state::Loading{target_of("a", ""), engine_of("a", 1)}, {}, {}};
+  Play again = run;
+  run.then(event::Activate{target_of("a", "op")});
+  EXPECT_EQ(phase_of(run.state), Phase::loading);
+  EXPECT_TRUE(all<effect::Stop>(run.last).empty()) << "17 minutes would be thrown away";
+  run.then(event::HealthOk{1}).then(event::ProbeOk{1, {}});
+  EXPECT_EQ(all<effect::OperationEnd>(run.last).at(0).operation.value, "op");
+  Target restart = target_of("a", "op");
+  restart.restart = true;
+  again.then(event::Activate{restart});
+  EXPECT_EQ(all<effect::Stop>(again.last).size(), 1U) << "asked for anew";
+}
+
 TEST(Step, superseded_while_its_container_is_created_stops_it_as_soon_as_it_is_there) {
   Play run{state::Starting{target_of("a", "one"), launch_of("a", 1)}, {}, {}};
   run.then(event::Deactivate{OperationId("two"), false}).then(event::Started{engine_of("a", 1)});
