@@ -192,13 +192,13 @@ Task<Status> Effects::stop_container(ContainerId container) {
     const Status sent = co_await owner_.ports_.containers.kill(container, stage.signal);
     if (!sent && (sent.error().code == Code::conflict || sent.error().code == Code::not_found)) co_return Status{};
     if (!sent) log::warning("a signal could not be sent", {{"signal", stage.signal}, {"cause", sent.error().text()}});
-    if (co_await ends_within(container, stage.patience)) co_return Status{};
+    if (co_await ends_within(container, std::min<milliseconds>(stage.patience, owner_.ports_.pace.kill))) co_return Status{};
   }
   co_return fail(Code::docker_unresponsive, "the engine's container could not be stopped",
                  "look at `docker ps` and `docker logs " + container.value.substr(0, 12) + "`, then deactivate again");
 }
 
-Task<bool> Effects::ends_within(ContainerId container, seconds patience) {
+Task<bool> Effects::ends_within(ContainerId container, milliseconds patience) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());

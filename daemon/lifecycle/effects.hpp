@@ -60,7 +60,7 @@ class Effects {
   Task<Result<ContainerId>> create_and_run(LaunchSpec spec);
   Task<void> stop(Engine engine);
   Task<Status> stop_container(ContainerId container);
-  Task<bool> ends_within(ContainerId container, seconds patience);
+  Task<bool> ends_within(ContainerId container, milliseconds patience);
   Task<void> discard(Engine engine);
   void watch(Engine engine, bool loading);
   Task<void> clear(Launch launch);

@@ -32,6 +32,7 @@ struct Pace {
   milliseconds quiet{60'000};   ///< until a silent engine is in doubt, and one that nobody can reach is dead
   milliseconds docker{5000};    ///< Docker and its containers
   milliseconds gpus{5000};
+  milliseconds kill{30'000};    ///< at most, until a signal has ended an engine
   milliseconds vram{120'000};   ///< at most, until the GPUs' memory is free
   double backoff = 1;           ///< of the waits between tries
 };

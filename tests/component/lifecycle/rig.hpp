@@ -83,7 +83,7 @@ class Rig : public ::testing::Test {
   doubles::FakeStore store_;
   doubles::FakeNotifier notifier_;
   doubles::FakeGpus gpus_;
-  Pace pace_{milliseconds(20), seconds(60), milliseconds(50), milliseconds(50), milliseconds(300), 0.005};
+  Pace pace_{milliseconds(20), seconds(60), milliseconds(50), milliseconds(50), seconds(1), milliseconds(300), 0.005};
   Board board_;
   std::shared_ptr<Settings> settings_ = std::make_shared<Settings>();
   std::unique_ptr<Journal> journal_;
