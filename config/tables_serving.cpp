@@ -173,7 +173,7 @@ const Fields<Profile>& profile_fields() {
          p.on_request = v.text == "switch" ? OnRequest::switch_over : OnRequest::refuse;
        }},
       {{"on_failure", shape::choice({"rollback", "stay_down"}), "rollback",
-        "What follows a failed switch to this profile: back to the one before, or nothing."},
+        "What follows a failed switch to this profile: rollback returns to the one before, stay_down does not."},
        [](Profile& p, const Value& v) {
          p.on_failure = v.text == "stay_down" ? OnFailure::stay_down : OnFailure::rollback;
        }},

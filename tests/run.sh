@@ -78,8 +78,8 @@ case $mode in
   all) install && build dev && lint && engine && ctests dev && e2e "$@" ;;
   lint) install && lint ;;
   unit) install && build dev && engine && ctests dev ;;
-  e2e) install && build dev k3d k3ctl && engine && e2e "$@" ;;
-  soak) install && build dev k3d k3ctl && engine && K3D_SOAK=1 e2e "$@" ;;
+  e2e) install && build dev k3d k3ctl fake_nvml && engine && e2e "$@" ;;
+  soak) install && build dev k3d k3ctl fake_nvml && engine && K3D_SOAK=1 e2e "$@" ;;
   asan | tsan) install && build "$mode" && engine && ctests "$mode" ;;
   fuzz)
     targets=()

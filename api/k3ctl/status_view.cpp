@@ -52,7 +52,9 @@ std::string load_text(const Json& status) {
 }
 
 std::string attempt_text(const Json& backoff) {
-  return fmt::format("attempt {} of {}", json_int(backoff, "attempt").value_or(0), json_int(backoff, "limit").value_or(0));
+  const auto limit = json_int(backoff, "limit").value_or(0);
+  const std::string of = limit > 0 ? fmt::format(" of {}", limit) : "";  // no limit while Docker is waited for
+  return fmt::format("attempt {}{}", json_int(backoff, "attempt").value_or(0), of);
 }
 
 std::string backoff_text(const Json& backoff, WallTime now) {

@@ -172,7 +172,7 @@ class Daemon {
   Task<void> await_signals() {
     const auto [ec, number] = co_await signals_.async_wait(tok);
     if (ec) co_return;
-    log::info("stopping", {{"signal", number}, {"engine", settings_->on_exit == OnExit::stop ? "stopped" : "left"}});
+    log::info("stopping", {{"signal", number}, {"engine", reloader_.settings().on_exit == OnExit::stop ? "stopped" : "left"}});
     signals_.async_wait([](const boost::system::error_code& failed, int) {
       if (!failed) ::_exit(1);  // what is written is written: nothing of the state is half done
     });
@@ -192,8 +192,8 @@ class Daemon {
   Task<void> shut_down() {
     notifier_->stopping();
     hang_ups_.cancel();
-    co_await proxy_.stop(settings_->exit_drain);
-    co_await supervisor_.finish(settings_->on_exit == OnExit::stop);
+    co_await proxy_.stop(reloader_.settings().exit_drain);
+    co_await supervisor_.finish(reloader_.settings().on_exit == OnExit::stop);
     if (server_) co_await server_->stop(kControlStopLimit);
     co_await reloader_.join();
     stopped_ = true;

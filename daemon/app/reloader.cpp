@@ -12,7 +12,7 @@ namespace k3d::app {
 namespace {
 
 /// What needs a restart stays as the daemon was started with.
-Settings in_force(const Settings& started, Settings fresh) {
+Settings without_restart(const Settings& started, Settings fresh) {
   fresh.instance = started.instance;
   fresh.state = started.state;
   fresh.control = started.control;
@@ -32,6 +32,7 @@ std::vector<std::string> waiting_for_restart(const Settings& started, const Sett
 Reloader::Reloader(Executor loop, std::shared_ptr<const Settings> started, lifecycle::Supervisor& supervisor,
                    proxy::Proxy& proxy, Notifier& notifier)
     : started_(std::move(started)),
+      in_force_(started_),
       read_(*started_),
       supervisor_(supervisor),
       proxy_(proxy),
@@ -76,9 +77,10 @@ Task<Result<ReloadOutcome>> Reloader::reload(std::string asked_by, std::string r
 }
 
 Task<Result<ReloadOutcome>> Reloader::take_up(Settings fresh) {
-  const auto settings = std::make_shared<const Settings>(in_force(*started_, fresh));
+  const auto settings = std::make_shared<const Settings>(without_restart(*started_, fresh));
   // The only part that can refuse comes first.
   if (const Status used = proxy_.use(*settings); !used) co_return fail(used.error());
+  in_force_ = settings;
   ReloadOutcome outcome;
   outcome.changed = config::differences(read_, fresh);
   outcome.restart_needed = waiting_for_restart(*started_, fresh);

@@ -21,6 +21,8 @@ class Reloader {
   void started(std::string trouble);
   /// Errors: config_invalid, with every mistake; then nothing has changed, and the condition config_invalid says so.
   Task<Result<ReloadOutcome>> reload(std::string asked_by, std::string reason);
+  /// In force now.
+  [[nodiscard]] const Settings& settings() const { return *in_force_; }
   Task<void> join() { return tasks_.join(); }
 
  private:
@@ -28,7 +30,7 @@ class Reloader {
   Task<void> keep();
   void say_invalid(const std::string& trouble);
 
-  std::shared_ptr<const Settings> started_;
+  std::shared_ptr<const Settings> started_, in_force_;
   Settings read_;  ///< last, in its own words: what the next reading is compared with
   lifecycle::Supervisor& supervisor_;
   proxy::Proxy& proxy_;

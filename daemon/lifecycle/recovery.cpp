@@ -75,6 +75,8 @@ Recovery recover(const Memory& memory, const Found& found, const Boot& boot, con
   interrupt(out, memory.open, 1, "a newer request had taken its place");
   if (!memory.open.empty()) {
     out.resume = resumed(memory.open.front(), found, memory);
+  } else if (!found.runs && memory.stopped_on_exit) {
+    out.forget = true;
   } else if (!found.runs && !memory.desired.empty()) {
     out.resume = missing(memory, found);
   }

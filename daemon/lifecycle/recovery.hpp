@@ -16,6 +16,7 @@ namespace k3d::lifecycle {
 
 struct Memory {
   std::string desired, fall_back_to;  ///< what should run, and what it was to replace
+  bool stopped_on_exit = false;       ///< by k3d's own end, on purpose
   std::string boot_id;                ///< of the host when k3d last ran; empty: never
   std::optional<FailureRecord> failure;
   std::vector<Operation> open;        ///< activations and deactivations that were under way, newest first

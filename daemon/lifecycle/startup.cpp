@@ -30,6 +30,8 @@ Task<Memory> Supervisor::recall() {
   const auto fall_back_to = co_await ports_.journal.get("fall_back_to");
   const auto boot_id = co_await ports_.journal.get("boot_id");
   const auto failure = co_await ports_.journal.get("failure");
+  const auto stopped = co_await ports_.journal.get("stopped_on_exit");
+  memory.stopped_on_exit = stopped == "yes";
   memory.fall_back_to = fall_back_to.value_or("");
   memory.boot_id = boot_id.value_or("");
   memory.failure = failure_record(failure.value_or(""));
@@ -42,6 +44,7 @@ Task<void> Supervisor::restore() {
   const HostFacts host = co_await effects_->host_facts();
   const Found found = co_await effects_->reconcile(memory.open.empty());
   ports_.journal.put("boot_id", host.boot_id);
+  ports_.journal.put("stopped_on_exit", {});
   Recovery recovery = recover(memory, found, settings_->boot, host.boot_id);
   for (const auto& [id, error] : recovery.interrupted) {
     registry_.end(id, OperationState::failed, error, {}, system_clock::now());

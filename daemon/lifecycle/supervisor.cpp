@@ -97,6 +97,8 @@ void Supervisor::start() {
 Task<void> Supervisor::finish(bool stop_engine) {
   finishing_ = true;
   if (stop_engine && !at_rest(state_)) {
+    // What was meant to run is still remembered: `boot: last` starts it again.
+    ports_.journal.put("stopped_on_exit", "yes");
     apply(event::Deactivate{{}, true});
     const SteadyTime deadline = steady_clock::now() + kStopLimit;
     while (!at_rest(state_) && steady_clock::now() < deadline) co_await changes_.wait(deadline);
@@ -234,7 +236,7 @@ void Supervisor::perform(const Effect& effect) {
   const WallTime now = system_clock::now();
   if (const auto* e = std::get_if<effect::OperationStep>(&effect)) registry_.step(e->operation, e->step, now);
   if (const auto* e = std::get_if<effect::OperationEnd>(&effect)) end_operation(*e);
-  if (const auto* e = std::get_if<effect::Persist>(&effect)) {
+  if (const auto* e = std::get_if<effect::Persist>(&effect); e != nullptr && !finishing_) {
     ports_.journal.save_desired(e->profile);
     ports_.journal.put("fall_back_to", e->fall_back_to);
   }

@@ -1,10 +1,12 @@
 """GPUs by CDI, on a real newer Docker Engine with a specification of GPUs that aren't there."""
+import os
 import pathlib
 import subprocess
 
 import pytest
 
-from daemon import ROOT
+from daemon import ROOT, wait_for
+from fake_gpus import CARD, GIB, FakeGpus, card
 
 BED = ROOT / "tests" / "testbed"
 
@@ -34,14 +36,14 @@ def devices(daemon) -> list:
     return daemon.inspect()["HostConfig"]["DeviceRequests"][0]["DeviceIDs"]
 
 
-def gpu_daemon(make_daemon, folder, engine, gpus):
+def gpu_daemon(make_daemon, folder, engine, gpus, env=None):
     proc = folder / "gpus"
     subprocess.run([str(BED / "cdi" / "write_nvidia_proc.sh"), str(proc), "--gpus", "2"], check=True)
     daemon = make_daemon()
     daemon.docker_host = engine[1]
     # The demo engine has no GPU code: it is asked to keep everything on the CPU, the container still gets the devices.
     daemon.configure(profiles={"batch": {"gpus": gpus, "placement": {"mode": "n_cpu_moe", "layers": 1}}})
-    return daemon.start(env={"K3D_PROC_DRIVER_NVIDIA": str(proc)})
+    return daemon.start(env={"K3D_PROC_DRIVER_NVIDIA": str(proc), **(env or {})})
 
 
 UUID = "GPU-00000000-0000-4000-8000-00000000000"
@@ -66,3 +68,22 @@ def test_a_gpu_that_docker_does_not_know_is_refused_with_what_it_knows(make_daem
     assert operation["state"] == "failed" and "7" in operation["error"]["detail"]
     assert "nvidia.com/gpu=0" in operation["error"]["advice"]
     assert daemon.containers(running=False) == []
+
+
+def test_F36_the_next_engine_waits_until_the_memory_is_released(make_daemon, folder, engine):
+    gpus = FakeGpus(folder)
+    second = card(0, CARD[:-1] + "1", 2)
+    gpus.show(card(0), second)
+    daemon = gpu_daemon(make_daemon, folder, engine, "all", gpus.environment)
+    daemon.up("batch")
+    gpus.show(card(100 * GIB), second)  # the driver is slow to take back what the engine had
+    operation = daemon.activate("interactive")
+    look = lambda: daemon.get(f"/api/v1/operations/{operation['id']}").json()
+    wait_for(lambda: look()["progress"]["step"] == "free_vram", 30, "the wait for memory")
+    assert daemon.containers() == []
+    gpus.show(card(0), second, f"process 1 {os.getpid()} {40 * GIB}")
+    assert daemon.wait_operation(operation["id"])["state"] == "succeeded"
+    # Someone else on our GPUs takes nothing away from k3d, but is shown.
+    codes = lambda: [c["code"] for c in daemon.status()["conditions"]]
+    wait_for(lambda: "foreign_gpu_processes" in codes(), 20, "the condition foreign_gpu_processes")
+    daemon.down()

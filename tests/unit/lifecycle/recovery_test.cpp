@@ -111,6 +111,15 @@ TEST(Recovery, F30_a_container_that_is_gone_is_no_reason_to_load_again) {
   EXPECT_TRUE(missing.final);
 }
 
+TEST(Recovery, what_k3d_stopped_when_it_ended_stays_down_until_a_boot) {
+  Memory memory = memory_of("a");
+  memory.stopped_on_exit = true;
+  const Recovery out = recover(memory, {}, {Boot::Choice::last, ""}, "boot");
+  EXPECT_FALSE(out.resume);
+  EXPECT_TRUE(out.forget);
+  EXPECT_EQ(recover(memory, {}, {Boot::Choice::last, ""}, "next boot").boot, "a");
+}
+
 TEST(Recovery, after_a_boot_the_setting_decides) {
   Memory memory = memory_of("a");
   memory.boot_id = "before";
