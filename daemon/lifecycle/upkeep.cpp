@@ -46,8 +46,8 @@ Task<void> Supervisor::feed_gpus() {
   do {
     auto read = co_await ports_.gpus.read();
     if (!read) {
-      set_condition(gpus_unreadable(read.error()));
       gpus_.clear();  // old figures would pass for new ones
+      set_condition(gpus_unreadable(read.error()));
       continue;
     }
     clear_condition("gpus_unreadable");
