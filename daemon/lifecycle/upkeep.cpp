@@ -50,9 +50,9 @@ Task<void> Supervisor::feed_gpus() {
       set_condition(gpus_unreadable(read.error()));
       continue;
     }
-    clear_condition("gpus_unreadable");
     const Engine* engine = running_engine(state_);
     gpus_ = mark_ours(std::move(*read), engine == nullptr ? std::string() : engine->container.value);
+    clear_condition("gpus_unreadable");
     auto foreign = foreign_gpu_processes(gpus_, uuids_of_launch());
     if (foreign) {
       set_condition(std::move(*foreign));
