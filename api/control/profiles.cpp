@@ -100,6 +100,7 @@ Task<void> deactivate(ControlDependencies& deps, Exchange& exchange) {
     co_await exchange.reply(problem_response(request.error()));
     co_return;
   }
+  co_await deps.supervisor.first_look();
   lifecycle::DeactivateAsk ask{request->force, request->reason, asked_by(exchange)};
   auto asked = deps.supervisor.deactivate(std::move(ask));
   co_await answer_asked(deps, exchange, std::move(asked));

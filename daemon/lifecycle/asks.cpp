@@ -12,6 +12,8 @@ namespace {
 
 using std::chrono::system_clock;
 
+constexpr seconds kFirstLook{5};
+
 std::unexpected<Error> stopping() { return fail(Code::shutting_down, "k3d is stopping"); }
 
 Error unknown_profile(const Settings& settings, const std::string& name) {
@@ -63,6 +65,10 @@ Result<Asked> Supervisor::activate(ActivateAsk ask) {
   target.restart = ask.restart;
   apply(event::Activate{target});
   return Asked{*registry_.find(made.id), !runs};
+}
+
+Task<void> Supervisor::first_look() {
+  return effects_->first_look(std::chrono::steady_clock::now() + kFirstLook);
 }
 
 Result<Asked> Supervisor::deactivate(DeactivateAsk ask) {

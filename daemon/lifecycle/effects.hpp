@@ -40,7 +40,9 @@ class Effects {
   /// The same in the background.
   void compare_again();
   /// Docker's error while it keeps what runs from being known.
-  [[nodiscard]] const std::optional<Error>& what_runs_is_unknown() const { return unreconciled_; }
+  [[nodiscard]] std::optional<Error> what_runs_is_unknown() const;
+  /// Returns once it is known, once Docker has failed to tell, or at `deadline`.
+  Task<void> first_look(SteadyTime deadline);
   /// Keeps the conditions about Docker true from now on.
   void watch_docker();
   void cancel();

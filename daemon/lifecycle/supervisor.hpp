@@ -93,6 +93,8 @@ class Supervisor : public Demand {
 
   /// Errors: unknown_profile; gpus_held; shutting_down.
   Result<Asked> activate(ActivateAsk ask);
+  /// After a start: waits until it is known what runs, or until Docker has failed to tell; at most 5 s.
+  Task<void> first_look();
   /// Errors: shutting_down; Docker's, before it first answered.
   Result<Asked> deactivate(DeactivateAsk ask);
   /// Errors: not_found; conflict if it has ended.

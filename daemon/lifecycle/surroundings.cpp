@@ -77,6 +77,17 @@ void Effects::begin_work() {
   compare_again();
 }
 
+std::optional<Error> Effects::what_runs_is_unknown() const {
+  if (reconciled_ || unreconciled_) return unreconciled_;
+  return Error{Code::docker_unresponsive, "Docker has not told yet what runs", "try again in a moment", {}};
+}
+
+Task<void> Effects::first_look(SteadyTime deadline) {
+  while (!reconciled_ && !unreconciled_ && std::chrono::steady_clock::now() < deadline) {
+    co_await reconciling_.wait(deadline);
+  }
+}
+
 /// Once what ran before is known. Docker's error if it can't be known now.
 Task<Status> Effects::reconciled() {
   while (!reconciled_) {

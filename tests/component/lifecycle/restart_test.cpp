@@ -89,6 +89,18 @@ TEST_F(Restart, of_two_that_run_the_one_that_serves_stays) {
   EXPECT_TRUE(until([this] { return containers_.names() == std::vector<std::string>{name(4)}; }));
 }
 
+TEST_F(Restart, nothing_is_said_to_be_stopped_before_it_is_known_what_runs) {
+  std::filesystem::create_directories(folder(3));
+  containers_.add(engine_container("a", 3));
+  boot();
+  bool looked = false;
+  asio::co_spawn(loop_, supervisor_->first_look(), [&looked](const std::exception_ptr&) { looked = true; });
+  EXPECT_EQ(supervisor_->deactivate({}).error().code, Code::docker_unresponsive);
+  ASSERT_TRUE(until([&looked] { return looked; }));
+  ASSERT_TRUE(until_ended(deactivate()));
+  EXPECT_EQ(containers_.find(name(3)), nullptr);
+}
+
 TEST_F(Restart, what_serves_goes_on_over_a_restart_without_drift) {
   boot();
   serve("a");

@@ -9,22 +9,10 @@
 #include <sstream>
 
 #include "daemon/lifecycle/step.hpp"
+#include "tests/unit/lifecycle/samples.hpp"
 
 namespace k3d::lifecycle {
 namespace {
-
-Launch launch_of(const std::string& profile, std::uint64_t attempt) {
-  Launch launch;
-  launch.profile = profile;
-  launch.attempt = attempt;
-  return launch;
-}
-
-Engine engine_of(const std::string& profile, std::uint64_t attempt) {
-  Engine engine;
-  engine.launch = launch_of(profile, attempt);
-  return engine;
-}
 
 Target target_of(const std::string& profile) {
   Target target;

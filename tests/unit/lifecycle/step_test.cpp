@@ -6,22 +6,10 @@
 #include <random>
 #include <set>
 
+#include "tests/unit/lifecycle/samples.hpp"
+
 namespace k3d::lifecycle {
 namespace {
-
-Launch launch_of(const std::string& profile, std::uint64_t attempt) {
-  Launch launch;
-  launch.profile = profile;
-  launch.attempt = attempt;
-  return launch;
-}
-
-Engine engine_of(const std::string& profile, std::uint64_t attempt) {
-  Engine engine;
-  engine.container = ContainerId("c" + std::to_string(attempt));
-  engine.launch = launch_of(profile, attempt);
-  return engine;
-}
 
 Target target_of(const std::string& profile, const std::string& operation) {
   Target target;
