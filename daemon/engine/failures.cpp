@@ -29,6 +29,25 @@ Failure of_kind(std::string_view code, std::string_view advice) {
   return failure;
 }
 
+/// The engine's threads write to one file: an abort's reason may come behind what another had begun to write. It gets
+/// a line of its own: "0.00.013 I load: ./src/llama.cpp:5: GGML_ASSERT(x) failed".
+std::vector<std::string> unglued(const std::vector<std::string>& raw) {
+  constexpr std::string_view kReason = ": GGML_ASSERT(";
+  std::vector<std::string> lines;
+  lines.reserve(raw.size());
+  for (const std::string& line : raw) {
+    const std::size_t reason = line.find(kReason);
+    const std::size_t blank = reason == std::string::npos ? reason : line.rfind(' ', reason);
+    if (blank == std::string::npos) {
+      lines.push_back(line);
+    } else {
+      lines.push_back(line.substr(0, blank));
+      lines.push_back(line.substr(blank + 1));
+    }
+  }
+  return lines;
+}
+
 std::vector<EngineLine> read_all(const std::vector<std::string>& raw) {
   std::vector<EngineLine> lines;
   lines.reserve(raw.size());
@@ -56,7 +75,8 @@ std::string detail_of(const Evidence& evidence, const Failure& failure, const En
 }  // namespace
 
 Failure classify(const Evidence& evidence) {
-  const std::vector<EngineLine> lines = read_all(evidence.lines);
+  const std::vector<std::string> raw = unglued(evidence.lines);
+  const std::vector<EngineLine> lines = read_all(raw);
   const FailureEnd& end = find_end({evidence.exit_code, ran_out_of_memory(evidence), evidence.docker_restarted});
   const auto finding = end.log_first ? find_sign(lines, evidence.ready) : std::nullopt;
   std::optional<std::size_t> decisive;
@@ -69,7 +89,7 @@ Failure classify(const Evidence& evidence) {
   Failure failure = finding ? of_kind(finding->sign->code, finding->sign->advice) : of_kind(end.code, end.advice);
   failure.exit_code = evidence.exit_code;
   failure.detail = detail_of(evidence, failure, decisive ? &lines[*decisive] : nullptr);
-  failure.log_excerpt = excerpt_of(lines, evidence.lines, evidence.ready, decisive);
+  failure.log_excerpt = excerpt_of(lines, raw, evidence.ready, decisive);
   return failure;
 }
 

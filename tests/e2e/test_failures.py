@@ -2,6 +2,7 @@
 evidence, and whether another try makes sense. What needs a GPU is in tests/unit/engine, on the logs of real ones.
 
 One daemon serves the whole file, with a profile for each way to fail."""
+import json
 import os
 import pathlib
 import shutil
@@ -207,7 +208,7 @@ def check(status, code, retryable, exit_code, shows=None) -> dict:
     assert failure["title"] and failure["advice"] and failure["detail"] and failure["at"], failure
     assert status["phase"] in (("backoff", "failed") if retryable else ("failed",)), status
     if shows:
-        assert shows in failure["detail"], failure
+        assert shows in failure["detail"], json.dumps(failure)
     if shows and exit_code is not None:
         assert any(shows in line for line in failure["log_excerpt"]), failure
     return failure

@@ -351,5 +351,14 @@ TEST(Failures, codes_by_name) {
   EXPECT_FALSE(catalogued("no_such_failure"));
 }
 
+TEST(Failures, an_abort_behind_what_another_thread_had_begun_to_write_still_tells_its_reason) {
+  Evidence evidence;
+  evidence.exit_code = 134;
+  evidence.lines = {"0.00.013 I load_tensors: ./src/llama-model.cpp:1417: GGML_ASSERT(n_expert_used_max > 0) failed"};
+  const Failure failure = classify(evidence);
+  EXPECT_EQ(failure.code, "crash");
+  EXPECT_NE(failure.detail.find("GGML_ASSERT(n_expert_used_max > 0) failed"), std::string::npos) << failure.detail;
+}
+
 }  // namespace
 }  // namespace k3d::engine
