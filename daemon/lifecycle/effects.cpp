@@ -127,6 +127,8 @@ Task<void> Effects::drain(Engine engine, bool force) {
   const Profile* profile = owner_.settings_->find_profile(engine.launch.profile);
   const seconds limit = force ? seconds(0) : profile != nullptr ? profile->drain : seconds(900);
   const bool empty = co_await owner_.ports_.traffic.drain(owner_.generation_, limit);
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) co_return;  // another drain's time has begun
   if (!empty) log::info("the drain ran out of time; what is left is cut", {{"limit_seconds", limit.count()}});
   post(event::Drained{engine.launch.attempt});
 }

@@ -39,8 +39,9 @@ Task<void> Effects::guard(Engine engine) {
       failure.detail = "nothing has listened at its address for a minute, though its process is there";
       failure.profile = engine.launch.profile;
       failure.attempt = engine.launch.attempt;
+      // Again at every look: while a switch prepares or drains nobody takes notice. The stop ends this watch.
       post(event::GaveUp{engine.launch.attempt, std::move(failure)});
-      co_return;
+      continue;
     }
     if (verdict == Liveness::suspicious) {
       const Status answered = co_await owner_.ports_.engines.probe(engine.launch.address, kProbeLimit);

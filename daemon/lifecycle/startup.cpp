@@ -20,7 +20,8 @@ Task<Memory> Supervisor::recall() {
   Memory memory;
   auto remembered = co_await ports_.journal.load_operations(static_cast<int>(operations::Registry::kKept));
   if (remembered) memory.open = registry_.restore(std::move(*remembered), system_clock::now());
-  for (const Profile& profile : settings_->profiles) {
+  const auto settings = settings_;  // a reload may put another in its place meanwhile
+  for (const Profile& profile : settings->profiles) {
     Overrides set = co_await ports_.journal.load_overrides(profile.name);
     if (!set.empty()) overrides_[profile.name] = std::move(set);
     const auto healed = co_await ports_.journal.get("healed/" + profile.name);
@@ -43,6 +44,7 @@ Task<void> Supervisor::restore() {
   publish();
   const HostFacts host = co_await effects_->host_facts();
   const Found found = co_await effects_->reconcile(memory.open.empty());
+  if (closed_) co_return;  // what runs was not found out: nothing may be forgotten
   ports_.journal.put("boot_id", host.boot_id);
   ports_.journal.put("stopped_on_exit", {});
   Recovery recovery = recover(memory, found, settings_->boot, host.boot_id);
