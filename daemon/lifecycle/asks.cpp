@@ -100,7 +100,12 @@ Result<Operation> Supervisor::cancel(const OperationId& id, std::string asked_by
     return fail(Code::conflict, "a deactivation can't be cancelled", "activate a profile instead");
   }
   record(std::move(asked_by), "cancel", operation->profile, {}, id.value, "accepted");
-  apply(event::Cancel{id});
+  if (operation_of(state_) == id) {
+    apply(event::Cancel{id});
+  } else {  // of an earlier life of k3d, not taken up yet: it won't be
+    const OperationError cancelled{"cancelled", "It was cancelled", "", ""};
+    registry_.end(id, OperationState::cancelled, cancelled, {}, system_clock::now());
+  }
   return *registry_.find(id);
 }
 

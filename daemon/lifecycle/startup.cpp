@@ -78,7 +78,13 @@ Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open)
   publish();
   const SteadyTime deadline = steady_clock::now() + kAdoptionPatience;
   while (recovery.adopt && phase_ == Phase::loading && steady_clock::now() < deadline) co_await changes_.wait(deadline);
-  if (recovery.resume) apply(*recovery.resume);
+  // Meanwhile someone may have asked for something else, or cancelled it.
+  const Operation* newest = open.empty() ? nullptr : registry_.find(open.front().id);
+  const bool overtaken = asked_ || (newest != nullptr && newest->ended());
+  if (newest != nullptr && asked_) {
+    registry_.end(newest->id, OperationState::cancelled, superseded_error(), {}, system_clock::now());
+  }
+  if (recovery.resume && !overtaken) apply(*recovery.resume);
   if (recovery.boot.empty() || superseded) co_return;
   const auto asked = activate_for_boot(recovery.boot);
   if (!asked) log::error("nothing is started after the boot", {{"cause", asked.error().text()}});
