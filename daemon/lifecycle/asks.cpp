@@ -6,6 +6,7 @@
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/effects.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/lifecycle/transition.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -103,8 +104,7 @@ Result<Operation> Supervisor::cancel(const OperationId& id, std::string asked_by
   if (operation_of(state_) == id) {
     apply(event::Cancel{id});
   } else {  // of an earlier life of k3d, not taken up yet: it won't be
-    const OperationError cancelled{"cancelled", "It was cancelled", "", ""};
-    registry_.end(id, OperationState::cancelled, cancelled, {}, system_clock::now());
+    registry_.end(id, OperationState::cancelled, cancelled_error(), {}, system_clock::now());
   }
   return *registry_.find(id);
 }

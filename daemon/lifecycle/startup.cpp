@@ -68,7 +68,9 @@ Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open)
     }
   }
   // The load that was under way is still the one that runs: it goes on under the operation's id.
-  const bool same = recovery.adopt && activate != nullptr && !superseded && !activate->target.restart &&
+  const Operation* newest = open.empty() ? nullptr : registry_.find(open.front().id);
+  const bool gone = newest != nullptr && newest->ended();
+  const bool same = recovery.adopt && activate != nullptr && !superseded && !gone && !activate->target.restart &&
                     activate->target.profile == recovery.adopt->engine.launch.profile;
   if (same) apply(*recovery.resume);
   if (recovery.adopt) apply(*recovery.adopt);
@@ -79,7 +81,7 @@ Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open)
   const SteadyTime deadline = steady_clock::now() + kAdoptionPatience;
   while (recovery.adopt && phase_ == Phase::loading && steady_clock::now() < deadline) co_await changes_.wait(deadline);
   // Meanwhile someone may have asked for something else, or cancelled it.
-  const Operation* newest = open.empty() ? nullptr : registry_.find(open.front().id);
+  newest = open.empty() ? nullptr : registry_.find(open.front().id);
   const bool overtaken = asked_ || (newest != nullptr && newest->ended());
   if (newest != nullptr && asked_) {
     registry_.end(newest->id, OperationState::cancelled, superseded_error(), {}, system_clock::now());

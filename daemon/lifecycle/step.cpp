@@ -20,6 +20,8 @@ void at(Step& out, const OperationId& operation, std::string step) {
 
 OperationError superseded_error() { return {"superseded", "A newer request took its place", "", ""}; }
 
+OperationError cancelled_error() { return {"cancelled", "It was cancelled", "", ""}; }
+
 void supersede(Step& out, const OperationId& operation) {
   end(out, operation, OperationState::cancelled, superseded_error());
 }

@@ -14,7 +14,6 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-constexpr seconds kFigureInterval{1};
 constexpr seconds kStopLimit{60};
 constexpr int kMostRemedies = 2;
 
@@ -268,10 +267,6 @@ void Supervisor::set_load(const LoadView& load) {
   progress.eta_seconds = load.eta_seconds;
   registry_.progress(operation_of(state_), progress);
   publish_figures();
-}
-
-void Supervisor::publish_figures() {
-  if (steady_clock::now() - published_at_ >= kFigureInterval) publish();
 }
 
 void Supervisor::publish() {

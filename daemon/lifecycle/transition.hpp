@@ -108,6 +108,7 @@ void end(Step& out, const OperationId& operation, OperationState how, std::optio
 /// `operation`, if it is one, is now at `step`.
 void at(Step& out, const OperationId& operation, std::string step);
 OperationError superseded_error();
+OperationError cancelled_error();
 void supersede(Step& out, const OperationId& operation);
 OperationError error_of(const Failure& failure);
 Target target_for(const std::string& profile, Strikes strikes);

@@ -261,7 +261,7 @@ namespace {
 
 Step cancel(const Transition& self, const OperationId& ours, const OperationId& asked, Step out) {
   if (ours != asked || asked.empty()) return self.ignore("the operation is not under way");
-  end(out, asked, OperationState::cancelled, OperationError{"cancelled", "It was cancelled", "", ""});
+  end(out, asked, OperationState::cancelled, cancelled_error());
   return out;
 }
 

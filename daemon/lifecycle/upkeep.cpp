@@ -15,6 +15,10 @@ constexpr seconds kFigureInterval{1};
 
 }  // namespace
 
+void Supervisor::publish_figures() {
+  if (steady_clock::now() - published_at_ >= kFigureInterval) publish();
+}
+
 Task<void> Supervisor::feed_figures() {
   busy_at_ = steady_clock::now();
   while (co_await sleep_for(kFigureInterval)) {
