@@ -42,6 +42,7 @@ constexpr std::array kRows{
     Row{Code::shard_missing, "shard_missing", 422, "A shard of the model is missing"},
     Row{Code::not_first_shard, "not_first_shard", 422, "The model's path is not its first shard"},
     Row{Code::model_corrupt, "model_corrupt", 422, "A model file is damaged"},
+    Row{Code::model_truncated, "model_truncated", 422, "A model file is cut short"},
     Row{Code::image_missing, "image_missing", 422, "The engine image is missing"},
     Row{Code::flag_missing, "flag_missing", 422, "The engine image lacks a flag that the profile needs"},
     Row{Code::start_refused, "start_refused", 422, "The engine can't be started like this"},

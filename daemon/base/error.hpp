@@ -41,6 +41,7 @@ enum class Code {
   shard_missing,
   not_first_shard,
   model_corrupt,
+  model_truncated,
   image_missing,
   flag_missing,
   start_refused,
