@@ -14,6 +14,16 @@ enum class Verdict { all_vram, hybrid, too_big, blocked };
 /// Where a plan's figures come from: formulas, formulas with what earlier loads measured, or the engine's own dry run.
 enum class PlanBasis { computed, measured, engine };
 
+/// What there is too little of, and by how much.
+struct PlanBreak {
+  enum class Resource { vram, ram, disk, context, flag, quant };
+  Resource resource = Resource::vram;
+  std::optional<int> device;  ///< index of the GPU
+  Bytes need_bytes = 0, have_bytes = 0;
+
+  friend bool operator==(const PlanBreak&, const PlanBreak&) = default;
+};
+
 struct PlannedDevice {
   int index = 0;
   double layers = 0;  ///< a layer that is split between two devices counts for the one that has its attention
@@ -47,11 +57,14 @@ struct Capacity {
 
 struct Plan {
   Verdict verdict = Verdict::blocked;
-  std::vector<std::string> reasons, warnings, breaks;
+  std::vector<std::string> reasons;   ///< why this verdict, in words; the first says what breaks, if something does
+  std::vector<std::string> warnings;  ///< what will run, but worse than it could
+  std::vector<PlanBreak> breaks;      ///< what doesn't fit, the first line first
   std::vector<PlannedDevice> devices;
   PlannedHost host;
   PlannedPlacement placement;
   std::vector<Capacity> capacity;
+  int batch = 0, ubatch = 0;  ///< tokens: the profile's, or what suits the placement
   int shards = 0;
   Bytes total_bytes = 0;                 ///< of the model's files
   std::optional<double> load_seconds;    ///< nothing: unknown
