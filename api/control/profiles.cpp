@@ -87,6 +87,7 @@ Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
     co_await dry_run(deps, exchange, name);
     co_return;
   }
+  co_await deps.supervisor.first_look();
   // There is no plan to go against yet: accept_risk has nothing to overrule.
   lifecycle::ActivateAsk ask{name, request->force, request->restart, request->preempt, request->reason,
                              asked_by(exchange)};

@@ -47,8 +47,10 @@ Result<Asked> Supervisor::activate(ActivateAsk ask) {
   }
   const Operation* running = registry_.find(operation_of(state_));
   const bool waits = std::holds_alternative<state::Backoff>(state_);  // asking again means: now
-  if (running != nullptr && running->kind == OperationKind::activate && running->profile == ask.profile &&
-      !ask.restart && !waits) {
+  // Asking twice for another load means one.
+  const bool covered = !ask.restart || (running != nullptr && target_of(state_)->restart);
+  if (running != nullptr && running->kind == OperationKind::activate && running->profile == ask.profile && covered &&
+      !waits) {
     return Asked{*running, false};
   }
   // It runs, or k3d is loading it by itself.
@@ -125,6 +127,7 @@ Result<Overrides> Supervisor::override_settings(OverridesAsk ask) {
   } else {
     overrides_[ask.profile] = ask.set;
   }
+  unfit_.erase(ask.profile);
   record(ask.asked_by, action, ask.profile, ask.reason, {}, "accepted");
   ports_.journal.save_overrides(ask.profile, ask.set);
   effects_->compare_again();
@@ -140,6 +143,7 @@ Status Supervisor::hold_gpus(const OperationId& holder, std::function<void()> gi
   if (const auto* held = std::get_if<state::Held>(&state_)) {
     return fail(Code::gpus_held, "operation " + held->holder.value + " holds the GPUs", "wait for it, or cancel it");
   }
+  if (const auto unknown = effects_->what_runs_is_unknown()) return fail(*unknown);
   apply(event::Hold{holder});
   if (!std::holds_alternative<state::Held>(state_)) {
     return fail(Code::conflict, "profile " + target_profile(state_) + " has the GPUs", "deactivate it first: k3ctl down");

@@ -17,23 +17,34 @@ seconds doubled(seconds first, seconds longest, int failures) {
 }
 
 /// It says nothing about the engine or its settings: Docker is waited for as long as it takes.
-bool is_dockers_absence(const Failure& failure) {
-  return failure.code == "docker_unavailable" || failure.code == "docker_unresponsive";
-}
+bool is_absence(const std::string& code) { return code == "docker_unavailable" || code == "docker_unresponsive"; }
 
 }  // namespace
+
+bool is_dockers_absence(Code code) { return is_absence(std::string(to_string(code))); }
+
+bool is_of_surroundings(const std::string& failure_code) {
+  return is_absence(failure_code) || failure_code == "docker_restart" || failure_code == "host_rebooted" ||
+         failure_code == "removed_externally";
+}
 
 RetryVerdict judge_retry(const Strikes& before, const Failure& failure, std::optional<seconds> served_for, bool asked) {
   RetryVerdict out;
   out.strikes = before;
   ++out.strikes.restarts;
-  if (is_dockers_absence(failure) && !served_for) {
+  if (is_absence(failure.code) && !served_for) {
     out.attempt = ++out.strikes.docker;
     out.again = !asked;
     out.delay = doubled(kFirstForDocker, kLongestForDocker, out.attempt);
     return out;
   }
   out.strikes.docker = 0;
+  if (failure.remedied) {  // bounded by how often k3d applies remedies
+    out.again = true;
+    out.attempt = std::max(1, out.strikes.loading);
+    out.delay = kFirst;
+    return out;
+  }
   if (served_for) {
     out.strikes.loading = 0;
     if (*served_for >= kGoodAfter) out.strikes.serving = 0;

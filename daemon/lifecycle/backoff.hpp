@@ -2,6 +2,9 @@
 // after 10 good minutes.
 #pragma once
 
+#include <string>
+
+#include "daemon/base/error.hpp"
 #include "daemon/model/instance.hpp"
 
 namespace k3d::lifecycle {
@@ -21,5 +24,11 @@ struct RetryVerdict {
 /// absence is told at once instead of waited for. Given up after 2 failures in a row while loading and 5 after
 /// serving, and at once where no retry can help.
 RetryVerdict judge_retry(const Strikes& before, const Failure& failure, std::optional<seconds> served_for, bool asked);
+
+/// Docker can't be asked now: says nothing about an engine.
+bool is_dockers_absence(Code code);
+/// Whether a failure of this code is the surroundings' (Docker, the host's reboot, someone's `docker rm`): another
+/// start of the same profile may well succeed.
+bool is_of_surroundings(const std::string& failure_code);
 
 }  // namespace k3d::lifecycle

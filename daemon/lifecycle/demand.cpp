@@ -23,8 +23,13 @@ Error loading(const std::string& profile, Phase phase) {
   return {Code::model_loading, "profile " + profile + " is " + std::string(to_string(phase)), {}, {}};
 }
 
+Error engine_failed(const std::string& profile) {
+  return {Code::engine_failed, "the engine of profile " + profile + " failed",
+          "see why with `k3ctl status`; then `k3ctl up " + profile + "` tries again", {}};
+}
+
 /// Requests begin a switch only from rest: what is under way is finished first, or two profiles would chase each other.
-Judgement judge(const InstanceState& state, const Wanted& wanted, SteadyTime residency_ends, SteadyTime now) {
+Judgement judge(const InstanceState& state, const Wanted& wanted, SteadyTime residency_ends, bool unfit, SteadyTime now) {
   const std::string target = target_profile(state);
   const Phase phase = phase_of(state);
   if (std::holds_alternative<state::Held>(state)) {
@@ -32,11 +37,15 @@ Judgement judge(const InstanceState& state, const Wanted& wanted, SteadyTime res
   }
   if (phase == Phase::ready && target == wanted.profile) return {Answer::ready, {}};
   if (phase == Phase::ready && !wanted.switch_over) return {Answer::refuse, other_runs(wanted.profile, target)};
+  // A request may not take a good engine down for a profile that has just failed: a person decides that.
+  if (unfit && (phase == Phase::ready || phase == Phase::stopped || phase == Phase::failed)) {
+    return {Answer::refuse, engine_failed(wanted.profile)};
+  }
   if (phase == Phase::ready && residency_ends > now) {
     return {Answer::wait, other_runs(wanted.profile, target), residency_ends};
   }
   if (phase == Phase::failed && target == wanted.profile) {
-    return {Answer::refuse, {Code::engine_failed, "the engine of profile " + target + " failed", "k3ctl status", {}}};
+    return {Answer::refuse, engine_failed(target)};
   }
   if (phase == Phase::ready || phase == Phase::failed || phase == Phase::stopped) {
     if (wanted.switch_over) return {Answer::begin, {}};
@@ -56,7 +65,7 @@ Task<Status> Supervisor::ensure_ready(Wanted wanted, SteadyTime until) {
   while (!finishing_) {
     const Profile* runs = settings_->find_profile(active_profile(state_));
     const SteadyTime residency_ends = runs == nullptr ? SteadyTime{} : ready_since_ + runs->min_residency;
-    Judgement judged = judge(state_, wanted, residency_ends, steady_clock::now());
+    Judgement judged = judge(state_, wanted, residency_ends, unfit_.count(wanted.profile) > 0, steady_clock::now());
     if (judged.answer == Answer::ready) co_return Status{};
     if (judged.answer == Answer::refuse) co_return fail(std::move(judged.why));
     if (judged.answer == Answer::begin) {

@@ -8,6 +8,7 @@
 #include "daemon/base/log.hpp"
 #include "daemon/engine/failures.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
+#include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/step.hpp"
@@ -78,6 +79,7 @@ void Effects::perform(const Effect& effect) {
     Effects& self;
     void operator()(const effect::Prepare& e) const { self.begin(self.preparing_, self.prepare(e.target)); }
     void operator()(const effect::CancelPrepare&) const { self.retire(std::move(self.preparing_)); }
+    void operator()(const effect::CancelDrain&) const { self.retire(std::move(self.draining_)); }
     void operator()(const effect::Clear& e) const { self.begin(self.preparing_, self.clear(e.launch)); }
     void operator()(const effect::Retry& e) const { self.begin(self.preparing_, self.retry(e)); }
     void operator()(const effect::Drain& e) const { self.begin(self.draining_, self.drain(e.engine, e.force)); }
@@ -178,7 +180,11 @@ Task<void> Effects::clear(Launch launch) {
 Task<void> Effects::stop(Engine engine) {
   // llama-server hangs in its shutdown as long as any client is connected, waiting ones too: cut them first.
   co_await owner_.ports_.traffic.cut(owner_.generation_);
-  const Status stopped = co_await stop_container(engine.container);
+  Status stopped = co_await stop_container(engine.container);
+  while (!stopped && is_dockers_absence(stopped.error().code)) {
+    if (!co_await sleep_for(kDockerPause)) co_return;  // nothing has been tried as long as Docker hears nothing
+    stopped = co_await stop_container(engine.container);
+  }
   if (!stopped) {  // it is watched on: its end may still come
     post(event::StopFailed{engine.launch.attempt,
                            failure_of(stopped.error(), engine.launch.profile, engine.launch.attempt)});
@@ -193,10 +199,11 @@ Task<Status> Effects::stop_container(ContainerId container) {
   for (const StopStage& stage : kStopStages) {
     const Status sent = co_await owner_.ports_.containers.kill(container, stage.signal);
     if (!sent && (sent.error().code == Code::conflict || sent.error().code == Code::not_found)) co_return Status{};
+    if (!sent && is_dockers_absence(sent.error().code)) co_return fail(sent.error());
     if (!sent) log::warning("a signal could not be sent", {{"signal", stage.signal}, {"cause", sent.error().text()}});
     if (co_await ends_within(container, std::min<milliseconds>(stage.patience, owner_.ports_.pace.kill))) co_return Status{};
   }
-  co_return fail(Code::docker_unresponsive, "the engine's container could not be stopped",
+  co_return fail(Code::timed_out, "the engine's container could not be stopped",
                  "look at `docker ps` and `docker logs " + container.value.substr(0, 12) + "`, then deactivate again");
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/lifecycle/recovery.hpp"
 
+#include <algorithm>
+
 #include "daemon/engine/failures.hpp"
 
 namespace k3d::lifecycle {
@@ -17,13 +19,28 @@ Target target_of(const Operation& operation, const Memory& memory) {
   return target;
 }
 
+/// Whether an engine of its own was started for it.
+bool has_started(const Operation& operation) {
+  return std::any_of(operation.steps.begin(), operation.steps.end(), [](const OperationStep& step) {
+    return step.name == "start" || step.name == "load" || step.name == "probe";
+  });
+}
+
 /// What was under way goes on under the same id.
 Event resumed(const Operation& operation, const Found& found, const Memory& memory) {
   if (operation.kind == OperationKind::deactivate) return event::Deactivate{operation.id, false};
   Target target = target_of(operation, memory);
   // The engine that runs may be the one that was to be replaced by a newer load of the same profile.
-  target.restart = found.runs && found.runs->launch.profile == operation.profile &&
-                   found.runs->started_at < operation.created_at;
+  target.restart = found.runs && found.runs->launch.profile == operation.profile && !has_started(operation);
+  return event::Activate{target};
+}
+
+/// k3d ended while it stopped what still runs, and nobody had asked for that: it was given up, or idle.
+Event stopped_by_itself(const Memory& memory, const Engine& runs) {
+  if (memory.desired.empty()) return event::Deactivate{};
+  Target target;
+  target.profile = memory.desired;
+  target.restart = memory.desired == runs.launch.profile;
   return event::Activate{target};
 }
 
@@ -52,14 +69,20 @@ Recovery after_boot(const Memory& memory, const Boot& boot) {
 }
 
 /// Same boot, nothing under way, and what should run doesn't.
-event::Missing missing(const Memory& memory, const Found& found) {
+Event missing(const Memory& memory, const Found& found) {
   const std::string& profile = memory.desired;
-  if (found.ended && found.ended->profile == profile) return {profile, found.ended->failure, true, false};
+  if (!memory.rolled_back_from.empty()) {
+    Target back;
+    back.profile = profile;
+    back.rolled_back_from = memory.rolled_back_from;
+    return event::Activate{back};
+  }
+  if (found.ended && found.ended->profile == profile) return event::Missing{profile, found.ended->failure, true, false};
   if (memory.failure && memory.failure->failure.profile == profile) {
-    return {profile, memory.failure->failure, false, memory.failure->final};
+    return event::Missing{profile, memory.failure->failure, false, memory.failure->final};
   }
   const std::string detail = "its container was gone when k3d started";
-  return {profile, named("removed_externally", profile, detail), true, true};
+  return event::Missing{profile, named("removed_externally", profile, detail), true, true};
 }
 
 }  // namespace
@@ -72,9 +95,12 @@ Recovery recover(const Memory& memory, const Found& found, const Boot& boot, con
   Recovery out;
   if (memory.failure) out.failure = memory.failure->failure;
   if (found.runs) out.adopt = event::Adopted{*found.runs};
+  out.at_once = found.runs && memory.stopping == std::to_string(found.runs->launch.attempt);
   interrupt(out, memory.open, 1, "a newer request had taken its place");
   if (!memory.open.empty()) {
     out.resume = resumed(memory.open.front(), found, memory);
+  } else if (out.at_once) {
+    out.resume = stopped_by_itself(memory, *found.runs);
   } else if (!found.runs && memory.stopped_on_exit) {
     out.forget = true;
   } else if (!found.runs && !memory.desired.empty()) {

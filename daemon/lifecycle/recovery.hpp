@@ -16,6 +16,8 @@ namespace k3d::lifecycle {
 
 struct Memory {
   std::string desired, fall_back_to;  ///< what should run, and what it was to replace
+  std::string rolled_back_from;       ///< what should run was on its way back, because this profile failed
+  std::string stopping;               ///< the newest attempt that k3d began to stop
   bool stopped_on_exit = false;       ///< by k3d's own end, on purpose
   std::string boot_id;                ///< of the host when k3d last ran; empty: never
   std::optional<FailureRecord> failure;
@@ -36,6 +38,7 @@ struct Recovery {
   std::optional<event::Adopted> adopt;
   /// After the adopted engine has had a moment to say that it is well: goes on with what was under way.
   std::optional<Event> resume;
+  bool at_once = false;  ///< resume without that moment: the adopted engine was being stopped
   std::string boot;  ///< a profile to activate because the host has booted
   std::vector<std::pair<OperationId, OperationError>> interrupted;
   std::optional<Failure> failure;  ///< to be shown as the last one

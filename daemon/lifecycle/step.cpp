@@ -37,4 +37,6 @@ Target target_for(const std::string& profile, Strikes strikes) {
   return target;
 }
 
+std::string way_back_of(const Target& old) { return old.rolled_back_from.empty() ? old.fall_back_to : old.profile; }
+
 }  // namespace k3d::lifecycle

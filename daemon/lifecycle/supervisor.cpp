@@ -6,6 +6,7 @@
 #include "daemon/base/log.hpp"
 #include "daemon/base/secret.hpp"
 #include "daemon/engine/remedies.hpp"
+#include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/effects.hpp"
 
 namespace k3d::lifecycle {
@@ -18,15 +19,15 @@ constexpr seconds kStopLimit{60};
 constexpr int kMostRemedies = 2;
 
 /// The failure an event brings, if it brings one.
-Failure* failure_of(Event& event) {
-  if (auto* e = std::get_if<event::PrepareFailed>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::StartFailed>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::StopFailed>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::VramHeld>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::GaveUp>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::Exited>(&event)) return &e->failure;
-  if (auto* e = std::get_if<event::Missing>(&event)) return &e->failure;
-  return nullptr;
+template <class AnyEvent>
+auto* failure_of(AnyEvent& event) {
+  using Found = std::conditional_t<std::is_const_v<AnyEvent>, const Failure, Failure>;
+  return std::visit(
+      [](auto& e) -> Found* {
+        if constexpr (requires { e.failure; }) return &e.failure;
+        return nullptr;
+      },
+      event);
 }
 
 EngineView view_of(const Engine& engine) {
@@ -44,7 +45,8 @@ EngineView view_of(const Engine& engine) {
 
 /// Nothing runs, and nothing is being started that would.
 bool at_rest(const InstanceState& state) {
-  const bool settled = std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state);
+  const bool settled = std::holds_alternative<state::Stopped>(state) || std::holds_alternative<state::Failed>(state) ||
+                       std::holds_alternative<state::Held>(state);
   return settled && running_engine(state) == nullptr;
 }
 
@@ -162,15 +164,16 @@ Facts Supervisor::facts_for(const Event& event) const {
 
 void Supervisor::apply(Event event) {
   if (closed_) return;
-  if (Failure* failure = failure_of(event)) heal(*failure);
   Step next = step(state_, event, facts_for(event));
   if (!next.ignored.empty()) {
     log::debug("event ignored", {{"why", next.ignored}, {"phase", to_string(phase_)}});
     return;
   }
+  if (heal(event)) next = step(state_, event, facts_for(event));
   note(event);
   state_ = std::move(next.state);
   enter_phase();
+  remember_failure(event);
   if (admits(state_) != admitting_) {
     admitting_ = admits(state_);
     ++generation_;
@@ -190,45 +193,59 @@ void Supervisor::enter_phase() {
     ready_since_ = steady_clock::now();
   }
   if (phase_ != Phase::loading && phase_ != Phase::probing) load_ = LoadView{};
-  if (phase_ == Phase::backoff || phase_ == Phase::failed) remember_failure();
   log::info("phase", {{"phase", to_string(phase_)}, {"target", target_profile(state_)}});
   ports_.notifier.status(status_line(state_, phase_));
 }
 
-/// A daemon that starts later shows it again, and knows whether another try was due.
-void Supervisor::remember_failure() {
-  if (!last_failure_) return;
-  ports_.journal.put("failure", to_text(FailureRecord{*last_failure_, phase_ == Phase::failed}));
+/// Until a start of its profile succeeds: a daemon that starts later shows it again, and knows whether another try was
+/// due; requests don't begin a switch to that profile.
+void Supervisor::remember_failure(const Event& event) {
+  if (failure_of(event) != nullptr) {
+    if (!is_of_surroundings(last_failure_->code)) unfit_.insert(last_failure_->profile);
+    ports_.journal.put("failure", to_text(FailureRecord{*last_failure_, phase_ == Phase::failed}));
+    return;
+  }
+  const bool answered = std::holds_alternative<event::ProbeOk>(event) || std::holds_alternative<event::HealthOk>(event);
+  if (!answered || phase_ != Phase::ready) return;
+  unfit_.erase(active_profile(state_));
+  if (!last_failure_ || last_failure_->profile != active_profile(state_)) return;
+  last_failure_.reset();
+  ports_.journal.put("failure", {});
 }
 
-/// The remedy of a failure, and with self_heal its application: at most twice, until the overrides are cleared.
-void Supervisor::heal(Failure& failure) {
-  const Profile* configured = settings_->find_profile(failure.profile);
-  if (configured == nullptr) return;
-  failure.remedy = engine::remedy_for(failure.code, profile_in_force(*configured));
+/// Adds the remedy of a failure. Returns whether it has changed what can follow: with self_heal the remedy is applied,
+/// at most twice, until the overrides are cleared.
+bool Supervisor::heal(Event& event) {
+  Failure* failure = failure_of(event);
+  const Profile* configured = failure == nullptr ? nullptr : settings_->find_profile(failure->profile);
+  if (configured == nullptr) return false;
+  failure->remedy = engine::remedy_for(failure->code, profile_in_force(*configured));
+  const auto* missing = std::get_if<event::Missing>(&event);
+  if (missing == nullptr || !missing->final) apply_remedy(*configured, *failure);
+  return true;
+}
+
+void Supervisor::apply_remedy(const Profile& configured, Failure& failure) {
   const bool memory = failure.code == "cuda_out_of_memory_on_request" || failure.code == "cuda_out_of_memory";
-  if (!configured->self_heal || !memory || !failure.remedy || healed_[failure.profile] >= kMostRemedies) return;
+  if (!configured.self_heal || !memory || !failure.remedy || healed_[failure.profile] >= kMostRemedies) return;
   Overrides set = overrides_[failure.profile];
   for (const auto& [key, value] : failure.remedy->set) set[key] = value;
   const auto applied = override_settings({failure.profile, std::move(set), "self_heal: " + failure.code, "k3d"});
   if (!applied) return;
   failure.retryable = true;
+  failure.remedied = true;
   const int count = ++healed_[failure.profile];
   ports_.journal.put("healed/" + failure.profile, std::to_string(count));
   log::warning("self_heal: a remedy is applied", {{"profile", failure.profile}, {"failure", failure.code}, {"time", count}});
 }
 
-void Supervisor::note(Event& event) {
-  if (const Failure* failure = failure_of(event)) {
-    last_failure_ = *failure;
-    if (last_failure_->at == WallTime{}) last_failure_->at = system_clock::now();
-    last_failure_->operation_id = operation_of(state_).value;
-    log::error("engine failure", {{"code", failure->code}, {"profile", failure->profile}, {"detail", failure->detail}});
-  }
-  const auto* ready = std::get_if<event::ProbeOk>(&event);
-  if (ready == nullptr || !last_failure_ || last_failure_->profile != target_profile(state_)) return;
-  last_failure_.reset();
-  ports_.journal.put("failure", {});
+void Supervisor::note(const Event& event) {
+  const Failure* failure = failure_of(event);
+  if (failure == nullptr) return;
+  last_failure_ = *failure;
+  if (last_failure_->at == WallTime{}) last_failure_->at = system_clock::now();
+  last_failure_->operation_id = operation_of(state_).value;
+  log::error("engine failure", {{"code", failure->code}, {"profile", failure->profile}, {"detail", failure->detail}});
 }
 
 void Supervisor::perform(const Effect& effect) {
@@ -238,6 +255,10 @@ void Supervisor::perform(const Effect& effect) {
   if (const auto* e = std::get_if<effect::Persist>(&effect); e != nullptr && !finishing_) {
     ports_.journal.save_desired(e->profile);
     ports_.journal.put("fall_back_to", e->fall_back_to);
+    ports_.journal.put("rolled_back_from", e->rolled_back_from);
+  }
+  if (const auto* e = std::get_if<effect::Stop>(&effect)) {
+    ports_.journal.put("stopping", std::to_string(e->engine.launch.attempt));
   }
   // Not at once: whoever holds the GPUs may give them back before it returns.
   if (std::holds_alternative<effect::Preempt>(effect) && give_way_) asio::post(loop_, give_way_);

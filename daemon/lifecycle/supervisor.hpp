@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "daemon/base/async/task_group.hpp"
@@ -93,7 +94,8 @@ class Supervisor : public Demand {
 
   /// Errors: unknown_profile; gpus_held; shutting_down.
   Result<Asked> activate(ActivateAsk ask);
-  /// After a start: waits until it is known what runs, or until Docker has failed to tell; at most 5 s.
+  /// After a start: waits until it is known what runs, or until Docker has failed to tell; at most 5 s. For who is
+  /// about to activate or deactivate: what runs is drained then, and can be returned to.
   Task<void> first_look();
   /// Errors: shutting_down; Docker's, before it first answered.
   Result<Asked> deactivate(DeactivateAsk ask);
@@ -104,7 +106,7 @@ class Supervisor : public Demand {
   Result<Overrides> override_settings(OverridesAsk ask);
   Task<Status> ensure_ready(Wanted wanted, SteadyTime until) override;
   /// The GPUs are `holder`'s, an operation that isn't an activation, until release_gpus(). `give_way` is called when
-  /// an activation wants them. Errors: gpus_held; conflict, while an engine has them.
+  /// an activation wants them. Errors: gpus_held; conflict, while an engine has them; Docker's, before it is known.
   Status hold_gpus(const OperationId& holder, std::function<void()> give_way);
   void release_gpus(const OperationId& holder);
   /// The configuration is another from now on; what runs goes on. Answers the profiles that run by other settings.
@@ -140,11 +142,12 @@ class Supervisor : public Demand {
 
   void apply(Event event);
   [[nodiscard]] Facts facts_for(const Event& event) const;
-  void note(Event& event);
+  void note(const Event& event);
   void set_container_name(const ContainerId& id, const std::string& name);
-  void heal(Failure& failure);
+  bool heal(Event& event);
+  void apply_remedy(const Profile& configured, Failure& failure);
   void enter_phase();
-  void remember_failure();
+  void remember_failure(const Event& event);
   void perform(const Effect& effect);
   void end_operation(const effect::OperationEnd& end);
   /// At once, with a new revision.
@@ -155,6 +158,8 @@ class Supervisor : public Demand {
   void store_outcome(const std::optional<Error>& error);
   Task<void> restore();
   Task<Memory> recall();
+  Task<void> recall_overrides(std::shared_ptr<const Settings> settings);
+  bool overtaken(const std::vector<Operation>& open);
   Task<void> carry_out(Recovery recovery, std::vector<Operation> open);
   Task<void> feed_figures();
   Task<void> feed_gpus();
@@ -173,6 +178,7 @@ class Supervisor : public Demand {
   Changes changes_;
   InstanceState state_;
   std::optional<Failure> last_failure_;
+  std::set<std::string> unfit_;        ///< profiles whose newest start or engine failed for reasons of their own
   std::map<std::string, int> healed_;  ///< by profile: how many remedies k3d applied by itself
   std::function<void()> give_way_;     ///< of whoever holds the GPUs
   std::vector<GpuState> gpus_;
@@ -180,6 +186,7 @@ class Supervisor : public Demand {
   std::string container_name_;  ///< as Docker has it now
   LoadView load_;
   std::map<std::string, Overrides> overrides_;
+  std::set<std::string> recalled_;  ///< profiles whose overrides have been read
   Phase phase_ = Phase::stopped;
   WallTime phase_since_;
   SteadyTime ready_since_{};

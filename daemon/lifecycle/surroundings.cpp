@@ -5,6 +5,7 @@
 #include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/effects.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/step.hpp"
@@ -148,7 +149,7 @@ Task<bool> Effects::look_for_drift() {
   const Result<Launch> now = co_await plan(runs.profile, 0);
   const Engine* still = running_engine(owner_.state_);
   if (still == nullptr || still->launch.attempt != runs.attempt) co_return false;
-  if (!now && (now.error().code == Code::docker_unavailable || now.error().code == Code::docker_unresponsive)) {
+  if (!now && is_dockers_absence(now.error().code)) {
     co_return false;
   }
   const bool same = now && now->spec_hash == runs.spec_hash;
@@ -216,16 +217,20 @@ Task<void> Effects::meet(ContainerInfo container) {
     look_for_ghost(*engine);
     co_return;
   }
+  // The list may be old by now, and so may be what is known of it.
+  const auto still = co_await owner_.ports_.containers.inspect(container.id);
+  if (!still || !still->running()) co_return;
+  engine = running_engine(owner_.state_);
   const Phase phase = owner_.phase_;
   // One of ours is coming or going: the next look tells more.
   if (phase == Phase::starting || phase == Phase::stopping) co_return;
-  const Result<Launch> launch = launch_from_labels(container.labels);
+  const Result<Launch> launch = launch_from_labels(still->labels);
   if (engine == nullptr && launch) {
-    log::warning("a container of this instance runs that k3d did not start", {{"name", container.name}});
-    post(event::Adopted{engine_of(container, *launch)});
-  } else if (engine != nullptr) {
-    log::error("a second container of this instance runs", {{"name", container.name}});
-    co_await remove_leftover(std::move(container));
+    log::warning("a container of this instance runs that k3d did not start", {{"name", still->name}});
+    post(event::Adopted{engine_of(*still, *launch)});
+  } else if (engine != nullptr && engine->container != still->id) {
+    log::error("a second container of this instance runs", {{"name", still->name}});
+    co_await remove_leftover(*still);
   }
 }
 

@@ -83,6 +83,7 @@ struct Transition {
   Step operator()(const state::Failed& s, const event::Adopted& e) const;
   Step operator()(const state::Preparing& s, const event::Adopted& e) const;
   Step operator()(const state::Backoff& s, const event::Adopted& e) const;
+  Step operator()(const state::Held& s, const event::Adopted& e) const;
   Step operator()(const state::Stopped&, const event::Missing& e) const;
 
   /// Every other pair: the event speaks of something that is no longer, or not yet, so.
@@ -94,6 +95,8 @@ struct Transition {
   // ---- what several of them do
   [[nodiscard]] Step ignore(std::string why) const { return {whole, {}, std::move(why)}; }
   [[nodiscard]] Step prepare(Target target, std::optional<Engine> serving, const std::string& from) const;
+  /// `next` with a way back to `from`, if its profile wants one and has none yet.
+  [[nodiscard]] Target with_way_back(Target next, const std::string& from) const;
   [[nodiscard]] Step drain(const Engine& engine, const Target& target, std::optional<Launch> launch) const;
   [[nodiscard]] Step stop_first(const Engine& engine, const Target& next) const;
   [[nodiscard]] Step clear(const Target& target, const Launch& launch) const;
@@ -112,5 +115,7 @@ OperationError cancelled_error();
 void supersede(Step& out, const OperationId& operation);
 OperationError error_of(const Failure& failure);
 Target target_for(const std::string& profile, Strikes strikes);
+/// The profile that whatever takes the place of `old` may return to: what served before it was asked for.
+std::string way_back_of(const Target& old);
 
 }  // namespace k3d::lifecycle

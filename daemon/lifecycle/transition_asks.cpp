@@ -14,9 +14,9 @@ Target nothing(const event::Deactivate& e) {
   return target;
 }
 
-/// Asked to go back to what still runs, before anything was touched.
-Step keep_serving(const Engine& engine, const Target& old, const Target& next) {
-  Step out{Ready{engine, {}}, {effect::CancelPrepare{}, effect::Persist{engine.launch.profile, {}}}, {}};
+/// Asked to go back to what still runs, before anything was touched. `undo` ends what was under way.
+Step keep_serving(const Engine& engine, const Target& old, const Target& next, Effect undo) {
+  Step out{Ready{engine, {}}, {std::move(undo), effect::Persist{engine.launch.profile, {}, {}}}, {}};
   supersede(out, old.operation);
   end(out, next.operation, OperationState::succeeded);
   return out;
@@ -37,11 +37,16 @@ Step down_now(const event::Deactivate& e) {
 // ---- activate -------------------------------------------------------------------------------------------------------
 
 Step Transition::prepare(Target target, std::optional<Engine> serving, const std::string& from) const {
-  if (facts.roll_back && target.fall_back_to.empty() && from != target.profile) target.fall_back_to = from;
+  target = with_way_back(std::move(target), from);
   Step out{Preparing{target, std::move(serving)}, {}, {}};
   at(out, target.operation, "prepare");
   out.effects.emplace_back(effect::Prepare{target});
   return out;
+}
+
+Target Transition::with_way_back(Target next, const std::string& from) const {
+  if (facts.roll_back && next.fall_back_to.empty() && from != next.profile) next.fall_back_to = from;
+  return next;
 }
 
 Step Transition::stop_first(const Engine& engine, const Target& next) const {
@@ -67,7 +72,7 @@ Step Transition::operator()(const Backoff& s, const event::Activate& e) const {
 }
 
 Step Transition::operator()(const Held& s, const event::Activate& e) const {
-  Step out{Held{s.holder, e.target}, {effect::Preempt{s.holder}}, {}};
+  Step out{Held{s.holder, e.target, s.before}, {effect::Preempt{s.holder}}, {}};
   supersede(out, s.next.operation);
   at(out, e.target.operation, "wait");
   return out;
@@ -81,32 +86,35 @@ Step Transition::operator()(const Ready& s, const event::Activate& e) const {
 }
 
 Step Transition::operator()(const Preparing& s, const event::Activate& e) const {
-  if (s.serving && is_served_by(*s.serving, e.target)) return keep_serving(*s.serving, s.target, e.target);
-  Step out = prepare(e.target, s.serving, s.serving ? s.serving->launch.profile : std::string());
+  if (s.serving && is_served_by(*s.serving, e.target)) {
+    return keep_serving(*s.serving, s.target, e.target, effect::CancelPrepare{});
+  }
+  Step out = prepare(e.target, s.serving, s.serving ? s.serving->launch.profile : way_back_of(s.target));
   out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
   supersede(out, s.target.operation);
   return out;
 }
 
 Step Transition::operator()(const Draining& s, const event::Activate& e) const {
-  if (is_served_by(s.serving, e.target)) return keep_serving(s.serving, s.target, e.target);
-  // Admission is closed already; the engine goes, the newer target comes after it.
-  Step out = stop_first(s.serving, e.target);
+  if (is_served_by(s.serving, e.target)) return keep_serving(s.serving, s.target, e.target, effect::CancelDrain{});
+  // It serves again until the newer target is known to be able to start.
+  Step out = prepare(e.target, s.serving, s.serving.launch.profile);
+  out.effects.insert(out.effects.begin(), effect::CancelDrain{});
+  out.effects.emplace_back(effect::Persist{s.serving.launch.profile, {}, {}});
   supersede(out, s.target.operation);
   return out;
 }
 
 Step Transition::operator()(const Stopping& s, const event::Activate& e) const {
-  Step out{Stopping{e.target, std::nullopt, std::nullopt, s.engine}, {}, {}};
+  const Target next = with_way_back(e.target, way_back_of(s.target));
+  Step out{Stopping{next, std::nullopt, std::nullopt, s.engine}, {}, {}};
   supersede(out, s.target.operation);
-  at(out, e.target.operation, "stop");
+  at(out, next.operation, "stop");
   return out;
 }
 
 Step Transition::operator()(const Clearing& s, const event::Activate& e) const {
-  Target next = e.target;
-  if (facts.roll_back && s.target.fall_back_to != next.profile) next.fall_back_to = s.target.fall_back_to;
-  Step out = prepare(next, std::nullopt, {});
+  Step out = prepare(e.target, std::nullopt, way_back_of(s.target));
   out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
   supersede(out, s.target.operation);
   return out;
@@ -114,9 +122,10 @@ Step Transition::operator()(const Clearing& s, const event::Activate& e) const {
 
 Step Transition::operator()(const Starting& s, const event::Activate& e) const {
   // The container is being created: wait until it is there, then stop it. Started sees the changed target.
-  Step out{Starting{e.target, s.launch}, {}, {}};
+  const Target next = with_way_back(e.target, way_back_of(s.target));
+  Step out{Starting{next, s.launch}, {}, {}};
   supersede(out, s.target.operation);
-  at(out, e.target.operation, "start");
+  at(out, next.operation, "start");
   return out;
 }
 
@@ -132,11 +141,11 @@ std::optional<Step> join(const State& state, const Target& next) {
   return out;
 }
 
+/// An engine that was found running may have served all the while: it is what can be returned to.
 Step give_way(const Transition& self, const Engine& engine, const Target& old, Target next) {
-  if (self.facts.roll_back && next.fall_back_to.empty() && old.fall_back_to != next.profile) {
-    next.fall_back_to = old.fall_back_to;
-  }
-  Step out = self.stop_first(engine, next);
+  const std::string back = way_back_of(old);
+  const bool served = back.empty() && engine.adopted;
+  Step out = self.stop_first(engine, self.with_way_back(std::move(next), served ? engine.launch.profile : back));
   supersede(out, old.operation);
   return out;
 }
@@ -243,7 +252,7 @@ Step Transition::operator()(const Backoff& s, const event::Deactivate& e) const 
 
 Step Transition::operator()(const Held& s, const event::Deactivate& e) const {
   Step out = down_now(e);
-  out.state = Held{s.holder, {}};
+  out.state = Held{s.holder, {}, std::nullopt};
   supersede(out, s.next.operation);
   return out;
 }
@@ -279,7 +288,7 @@ Step Transition::operator()(const Preparing& s, const event::Cancel& e) const {
 }
 
 Step Transition::operator()(const Draining& s, const event::Cancel& e) const {
-  Step out{Ready{s.serving, {}}, {effect::Persist{s.serving.launch.profile, {}}}, {}};
+  Step out{Ready{s.serving, {}}, {effect::CancelDrain{}, effect::Persist{s.serving.launch.profile, {}, {}}}, {}};
   return cancel(*this, s.target.operation, e.operation, std::move(out));
 }
 
@@ -311,22 +320,25 @@ Step Transition::operator()(const Backoff& s, const event::Cancel& e) const {
 }
 
 Step Transition::operator()(const Held& s, const event::Cancel& e) const {
-  Step out{Held{s.holder, {}}, {}, {}};
+  Step out{Held{s.holder, {}, s.before}, {}, {}};
   return cancel(*this, s.next.operation, e.operation, std::move(out));
 }
 
 // ---- operations that need the GPUs for themselves -------------------------------------------------------------------
 
-Step Transition::operator()(const Stopped&, const event::Hold& e) const { return {Held{e.holder, {}}, {}, {}}; }
+Step Transition::operator()(const Stopped&, const event::Hold& e) const {
+  return {Held{e.holder, {}, std::nullopt}, {}, {}};
+}
 
 Step Transition::operator()(const Failed& s, const event::Hold& e) const {
   if (s.left) return ignore("an engine could not be stopped");
-  return {Held{e.holder, {}}, {}, {}};
+  return {Held{e.holder, {}, s}, {}, {}};
 }
 
 Step Transition::operator()(const Held& s, const event::Release& e) const {
   if (s.holder != e.holder) return ignore("another operation holds the GPUs");
   if (!s.next.profile.empty()) return prepare(s.next, std::nullopt, s.next.fall_back_to);
+  if (s.before) return {*s.before, {}, {}};
   return {Stopped{}, {}, {}};
 }
 

@@ -14,7 +14,7 @@ Step roll_back(const Target& target, const Failure& failure) {
   back.rolled_back_from = target.profile;
   Step out{Preparing{back, std::nullopt}, {}, {}};
   end(out, target.operation, OperationState::failed, error_of(failure), back.profile);
-  out.effects.emplace_back(effect::Persist{back.profile, {}});
+  out.effects.emplace_back(effect::Persist{back.profile, {}, back.rolled_back_from});
   out.effects.emplace_back(effect::Prepare{back});
   return out;
 }
@@ -55,13 +55,15 @@ Step lost(const Transition& self, const Engine& engine, const Target& target, co
 }
 
 Step adopt(const Target& target, const Engine& engine) {
-  return {Loading{target, engine}, {effect::Persist{target.profile, target.fall_back_to}, effect::Watch{engine, true}}, {}};
+  const effect::Persist wanted{target.profile, target.fall_back_to, target.rolled_back_from};
+  return {Loading{target, engine}, {wanted, effect::Watch{engine, true}}, {}};
 }
 
 /// Something runs while another try or the first was on its way. Another profile than the wanted one makes room first.
 Step adopt_meanwhile(const Transition& self, const Target& target, const Engine& engine) {
   const bool wanted = target.profile == engine.launch.profile && !target.restart;
-  Step out = wanted ? adopt(target, engine) : self.stop_first(engine, target);
+  Step out = wanted ? adopt(target, engine)
+                    : self.stop_first(engine, self.with_way_back(target, engine.launch.profile));
   out.effects.insert(out.effects.begin(), effect::CancelPrepare{});
   if (wanted) at(out, target.operation, "load");
   return out;
@@ -126,6 +128,14 @@ Step Transition::operator()(const Preparing& s, const event::Adopted& e) const {
 
 Step Transition::operator()(const Backoff& s, const event::Adopted& e) const {
   return adopt_meanwhile(*this, s.target, e.engine);
+}
+
+// It has the memory that the holder counts on: the holder gives way, a loaded model doesn't.
+Step Transition::operator()(const Held& s, const event::Adopted& e) const {
+  Step out = s.next.profile.empty() ? adopt(target_for(e.engine.launch.profile, {}), e.engine)
+                                    : adopt_meanwhile(*this, s.next, e.engine);
+  out.effects.insert(out.effects.begin(), effect::Preempt{s.holder});
+  return out;
 }
 
 Step Transition::operator()(const Stopped&, const event::Missing& e) const {

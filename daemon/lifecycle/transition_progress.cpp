@@ -15,7 +15,7 @@ Step Transition::clear(const Target& target, const Launch& launch) const {
 Step Transition::operator()(const Preparing& s, const event::Prepared& e) const {
   if (s.target.operation != e.operation || s.target.profile != e.launch.profile) return ignore("a stale preparation");
   Step out = s.serving ? drain(*s.serving, s.target, e.launch) : clear(s.target, e.launch);
-  out.effects.emplace_back(effect::Persist{s.target.profile, s.target.fall_back_to});
+  out.effects.emplace_back(effect::Persist{s.target.profile, s.target.fall_back_to, s.target.rolled_back_from});
   return out;
 }
 
@@ -93,7 +93,7 @@ Step ready(const Target& target, Engine engine, WallTime when) {
   Strikes strikes = target.strikes;
   strikes.loading = 0;
   strikes.docker = 0;
-  Step out{Ready{engine, strikes}, {effect::Guard{engine}}, {}};
+  Step out{Ready{engine, strikes}, {effect::Guard{engine}, effect::Persist{engine.launch.profile, {}, {}}}, {}};
   end(out, target.operation, OperationState::succeeded);
   return out;
 }

@@ -76,6 +76,9 @@ std::vector<std::string> Supervisor::uuids_of_launch() const {
 Task<std::vector<std::string>> Supervisor::use(std::shared_ptr<const Settings> settings) {
   settings_ = std::move(settings);
   effects_->use(settings_);
+  unfit_.clear();  // by other settings a profile may well start
+  publish();
+  co_await recall_overrides(settings_);
   publish();
   std::vector<std::string> drifted;
   if (co_await effects_->look_for_drift()) drifted.push_back(target_profile(state_));

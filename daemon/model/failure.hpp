@@ -25,6 +25,7 @@ struct Failure {
   std::optional<int> exit_code;
   bool retryable = false;
   std::optional<Remedy> remedy;
+  bool remedied = false;  ///< k3d has applied it by itself: the next start is another one
   std::vector<std::string> log_excerpt;  ///< the last lines that matter, at most 20
   WallTime at{};
 };

@@ -96,15 +96,16 @@ struct Backoff {
   int limit = 0;    ///< so many end it; 0: none
   WallTime retry_at{};
 };
-/// Nothing runs: an operation other than an activation has the GPUs.
-struct Held {
-  OperationId holder;
-  Target next;  ///< what follows it; profile empty: nothing
-};
 struct Failed {
   std::string profile;
   Failure failure;
   std::optional<Engine> left = std::nullopt;  ///< an engine that could not be stopped: it goes before anything starts
+};
+/// Nothing runs: an operation other than an activation has the GPUs.
+struct Held {
+  OperationId holder;
+  Target next;                                   ///< what follows it; profile empty: nothing
+  std::optional<Failed> before = std::nullopt;   ///< what is true again after it, if nothing follows
 };
 }  // namespace state
 
@@ -218,6 +219,8 @@ struct Prepare {
 };
 /// Give up the Prepare, Clear or Retry under way.
 struct CancelPrepare {};
+/// Give up the Drain under way.
+struct CancelDrain {};
 /// Wait until the GPUs' memory is free for `launch`. Answers VramFree or VramHeld.
 struct Clear {
   Launch launch;
@@ -264,6 +267,7 @@ struct Discard {
 /// The profile that should run from now on, and the one to return to if it can't; empty: none.
 struct Persist {
   std::string profile, fall_back_to;
+  std::string rolled_back_from;  ///< not empty: `profile` is on its way back because this one failed
 };
 /// The operation is now at `step`.
 struct OperationStep {
@@ -278,9 +282,9 @@ struct OperationEnd {
 };
 }  // namespace effect
 
-using Effect = std::variant<effect::Prepare, effect::CancelPrepare, effect::Clear, effect::Retry, effect::Preempt,
-                            effect::Guard, effect::Drain, effect::Stop, effect::Start,
-                            effect::Watch, effect::Probe, effect::Discard, effect::Persist, effect::OperationStep,
+using Effect = std::variant<effect::Prepare, effect::CancelPrepare, effect::CancelDrain, effect::Clear, effect::Retry,
+                            effect::Preempt, effect::Guard, effect::Drain, effect::Stop, effect::Start, effect::Watch,
+                            effect::Probe, effect::Discard, effect::Persist, effect::OperationStep,
                             effect::OperationEnd>;
 
 Phase phase_of(const InstanceState& state);

@@ -68,12 +68,43 @@ TEST(Recovery, F7_an_activation_goes_on_under_its_id_and_knows_what_to_return_to
 TEST(Recovery, F4_a_load_that_still_runs_is_the_activations_own_an_older_engine_is_replaced) {
   Memory memory = memory_of("a");
   memory.open = {operation("1", OperationKind::activate, "a")};
-  for (const bool newer : {true, false}) {
-    const Engine engine = engine_of("a", newer ? kNoon + seconds(1) : kNoon - seconds(1));
-    const Recovery out = recover(memory, {engine, {}}, {}, "boot");
+  for (const bool started : {true, false}) {
+    memory.open[0].steps = {OperationStep{"prepare", {}, {}, {}}};
+    if (started) memory.open[0].steps.push_back(OperationStep{"start", {}, {}, {}});
+    const Recovery out = recover(memory, {engine_of("a", kNoon), {}}, {}, "boot");
     ASSERT_TRUE(out.adopt && out.resume);
-    EXPECT_EQ(std::get<event::Activate>(*out.resume).target.restart, !newer);
+    EXPECT_EQ(std::get<event::Activate>(*out.resume).target.restart, !started) << "whatever the clock says";
   }
+}
+
+TEST(Recovery, F7_a_profile_that_was_on_its_way_back_is_started) {
+  Memory memory = memory_of("a");
+  memory.rolled_back_from = "b";
+  memory.failure = record("b", false);
+  const Recovery out = recover(memory, {}, {}, "boot");
+  const auto* activate = std::get_if<event::Activate>(&out.resume.value());
+  ASSERT_NE(activate, nullptr) << "its container is gone because k3d removed it";
+  EXPECT_EQ(activate->target.profile, "a");
+  EXPECT_TRUE(activate->target.operation.empty());
+  EXPECT_EQ(activate->target.rolled_back_from, "b");
+  EXPECT_EQ(out.failure.value().profile, "b") << "why it was on its way back is still shown";
+}
+
+TEST(Recovery, F6_an_engine_that_was_being_stopped_is_stopped_at_once) {
+  Memory memory = memory_of("");
+  memory.stopping = "3";
+  const Recovery idle = recover(memory, {engine_of("a", kNoon), {}}, {}, "boot");
+  ASSERT_TRUE(idle.adopt && idle.resume && idle.at_once);
+  EXPECT_TRUE(std::holds_alternative<event::Deactivate>(*idle.resume));
+  memory.desired = "a";
+  const Recovery given_up = recover(memory, {engine_of("a", kNoon), {}}, {}, "boot");
+  EXPECT_TRUE(std::get<event::Activate>(given_up.resume.value()).target.restart);
+  memory.open = {operation("1", OperationKind::activate, "b")};
+  const Recovery replaced = recover(memory, {engine_of("a", kNoon), {}}, {}, "boot");
+  EXPECT_TRUE(replaced.at_once);
+  EXPECT_EQ(std::get<event::Activate>(replaced.resume.value()).target.operation.value, "1");
+  memory.stopping = "2";
+  EXPECT_FALSE(recover(memory, {engine_of("a", kNoon), {}}, {}, "boot").at_once) << "an earlier engine's end";
 }
 
 TEST(Recovery, F6_a_deactivation_goes_on) {

@@ -98,9 +98,9 @@ const char* name_of(const InstanceState& state) {
 }
 
 const char* name_of(const Effect& effect) {
-  static const char* const kNames[]{"Prepare", "CancelPrepare", "Clear", "Retry", "Preempt",
-                                    "Guard",   "Drain",         "Stop",  "Start", "Watch",
-                                    "Probe",   "Discard",       "Persist", "OperationStep", "OperationEnd"};
+  static const char* const kNames[]{"Prepare", "CancelPrepare", "CancelDrain", "Clear", "Retry", "Preempt",
+                                    "Guard",   "Drain",         "Stop",        "Start", "Watch", "Probe",
+                                    "Discard", "Persist",       "OperationStep", "OperationEnd"};
   static_assert(std::variant_size_v<Effect> == std::size(kNames));
   return kNames[effect.index()];
 }

@@ -143,6 +143,89 @@ TEST(Step, a_newer_activation_supersedes_one_under_way) {
   EXPECT_EQ(all<effect::Prepare>(run.last).at(0).target.profile, "b");
 }
 
+TEST(Step, superseded_while_it_drains_the_old_profile_serves_again_until_the_newer_one_is_prepared) {
+  Play run = ready_with("a");
+  run.then(event::Activate{target_of("b", "op")}).then(event::Prepared{OperationId("op"), launch_of("b", 2)});
+  ASSERT_EQ(phase_of(run.state), Phase::draining);
+  run.then(event::Activate{target_of("c", "next")});
+  ASSERT_EQ(phase_of(run.state), Phase::preparing);
+  EXPECT_EQ(active_profile(run.state), "a");
+  EXPECT_EQ(lifecycle::target_of(run.state)->fall_back_to, "a");
+  EXPECT_EQ(all<effect::CancelDrain>(run.last).size(), 1U);
+  ASSERT_EQ(all<effect::OperationEnd>(run.last).size(), 1U);
+  EXPECT_EQ(all<effect::OperationEnd>(run.last)[0].error->code, "superseded");
+  EXPECT_TRUE(all<effect::Stop>(run.last).empty());
+  run.then(event::PrepareFailed{OperationId("next"), failure("model_missing")});
+  EXPECT_EQ(phase_of(run.state), Phase::ready) << "nothing was lost for a wish that can't be met";
+}
+
+TEST(Step, whatever_takes_the_place_of_a_switch_keeps_its_way_back) {
+  const auto to_b = [] {
+    Play run = ready_with("a");
+    return run.then(event::Activate{target_of("b", "op")}).then(event::Prepared{OperationId("op"), launch_of("b", 2)});
+  };
+  const auto next = event::Activate{target_of("c", "next")};
+  const auto back_of = [&next](Play run) { return lifecycle::target_of(run.then(next).state)->fall_back_to; };
+  Play stopping = to_b().then(event::Drained{1});
+  EXPECT_EQ(back_of(stopping), "a");
+  Play clearing = stopping.then(event::EngineStopped{1});
+  EXPECT_EQ(back_of(clearing), "a");
+  Play starting = clearing.then(event::VramFree{2});
+  EXPECT_EQ(back_of(starting), "a");
+  Play loading = starting.then(event::Started{engine_of("b", 2)});
+  EXPECT_EQ(back_of(loading), "a");
+  Play gone = ready_with("a");
+  gone.then(event::Activate{target_of("b", "op")}).then(event::Exited{1, failure("crash")});
+  EXPECT_EQ(back_of(gone), "a") << "also when it ended by itself meanwhile";
+  Play back = loading.then(event::Exited{2, failure("crash")});
+  ASSERT_EQ(target_profile(back.state), "a") << "rolled back";
+  EXPECT_EQ(back_of(back), "a") << "it was about to serve again";
+  Play down = to_b().then(event::Drained{1}).then(event::Deactivate{OperationId("down"), false});
+  EXPECT_EQ(back_of(down), "") << "nothing was meant to run any more";
+}
+
+TEST(Step, a_return_is_remembered_until_it_serves) {
+  Play run = ready_with("a");
+  run.then(event::Activate{target_of("b", "op")}).then(event::Prepared{OperationId("op"), launch_of("b", 2)});
+  run.then(event::Drained{1}).then(event::EngineStopped{1}).then(event::VramFree{2});
+  run.then(event::StartFailed{2, failure("image_error")});
+  ASSERT_EQ(all<effect::Persist>(run.last).size(), 1U);
+  EXPECT_EQ(all<effect::Persist>(run.last)[0].profile, "a");
+  EXPECT_EQ(all<effect::Persist>(run.last)[0].rolled_back_from, "b");
+  run.then(event::Prepared{{}, launch_of("a", 3)});
+  EXPECT_EQ(all<effect::Persist>(run.last)[0].rolled_back_from, "b");
+  run.then(event::VramFree{3}).then(event::Started{engine_of("a", 3)}).then(event::HealthOk{3}).then(event::ProbeOk{3, {}});
+  ASSERT_EQ(phase_of(run.state), Phase::ready);
+  ASSERT_EQ(all<effect::Persist>(run.last).size(), 1U);
+  EXPECT_EQ(all<effect::Persist>(run.last)[0].rolled_back_from, "");
+}
+
+TEST(Step, an_engine_that_is_found_while_another_is_on_its_way_can_be_returned_to) {
+  Play run{state::Stopped{}, {}, {}};
+  run.then(event::Activate{target_of("b", "op")}).then(event::Adopted{engine_of("a", 1)});
+  EXPECT_EQ(phase_of(run.state), Phase::stopping);
+  EXPECT_EQ(lifecycle::target_of(run.state)->fall_back_to, "a");
+  Engine adopted = engine_of("a", 1);
+  adopted.adopted = true;
+  Play found{state::Stopped{}, {}, {}};
+  found.then(event::Adopted{adopted}).then(event::Activate{target_of("b", "op")});
+  EXPECT_EQ(lifecycle::target_of(found.state)->fall_back_to, "a") << "it may have served all the while";
+}
+
+TEST(Step, a_start_by_other_settings_is_not_another_failure_of_the_same_start) {
+  Play run{state::Stopped{}, {}, {}};
+  run.then(event::Activate{target_of("a", "op")}).then(event::Prepared{OperationId("op"), launch_of("a", 1)});
+  Failure memory = failure("cuda_out_of_memory", true);
+  memory.remedied = true;
+  for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
+    run.then(event::VramFree{attempt}).then(event::Started{engine_of("a", attempt)});
+    run.then(event::Exited{attempt, memory});
+    ASSERT_EQ(phase_of(run.state), Phase::backoff) << attempt;
+    run.then(event::RetryDue{std::get<state::Backoff>(run.state).retry_at});
+    run.then(event::Prepared{OperationId("op"), launch_of("a", attempt + 1)});
+  }
+}
+
 TEST(Step, an_activation_of_what_k3d_loads_by_itself_joins_the_load) {
   Play run{state::Loading{target_of("a", ""), engine_of("a", 1)}, {}, {}};
   Play again = run;
@@ -299,6 +382,27 @@ TEST(Step, another_operation_holds_the_gpus_until_it_gives_them_back) {
   EXPECT_EQ(all<effect::Prepare>(run.last).at(0).target.profile, "a");
 }
 
+TEST(Step, what_had_failed_is_failed_again_after_the_gpus_were_held) {
+  Play run{state::Failed{"a", failure("crash")}, {}, {}};
+  run.then(event::Hold{OperationId("gate")}).then(event::Release{OperationId("gate")});
+  ASSERT_EQ(phase_of(run.state), Phase::failed);
+  EXPECT_EQ(target_profile(run.state), "a");
+  run.then(event::Hold{OperationId("gate")}).then(event::Deactivate{OperationId("down"), false});
+  run.then(event::Release{OperationId("gate")});
+  EXPECT_EQ(phase_of(run.state), Phase::stopped);
+}
+
+TEST(Step, an_engine_that_someone_starts_while_the_gpus_are_held_is_adopted_and_the_holder_gives_way) {
+  Play run{state::Held{OperationId("gate"), {}, std::nullopt}, {}, {}};
+  run.then(event::Adopted{engine_of("a", 1)});
+  EXPECT_EQ(phase_of(run.state), Phase::loading);
+  EXPECT_EQ(all<effect::Preempt>(run.last).size(), 1U);
+  Play asked{state::Held{OperationId("gate"), target_of("b", "op"), std::nullopt}, {}, {}};
+  asked.then(event::Adopted{engine_of("a", 1)});
+  EXPECT_EQ(phase_of(asked.state), Phase::stopping);
+  EXPECT_EQ(target_profile(asked.state), "b");
+}
+
 TEST(Step, an_engine_that_cannot_be_reached_any_more_is_stopped_and_started_again) {
   Play run = ready_with("a");
   run.then(event::GaveUp{1, failure("engine_unreachable", true)});
@@ -406,6 +510,7 @@ class World {
     if (chance(6)) pending_.push_back(event::Idle{e.engine.launch.attempt});
   }
   void operator()(const effect::CancelPrepare&) {}
+  void operator()(const effect::CancelDrain&) {}
   void operator()(const effect::Persist&) {}
   void operator()(const effect::OperationStep&) {}
   void operator()(const effect::OperationEnd&) {}
