@@ -11,7 +11,7 @@
 #include <cstring>
 #include <optional>
 
-#include "daemon/hub/shard_name.hpp"
+#include "daemon/base/shard_name.hpp"
 
 namespace k3d::hub {
 namespace {

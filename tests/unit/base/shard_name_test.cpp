@@ -1,9 +1,9 @@
 // Names of split models.
-#include "daemon/hub/shard_name.hpp"
+#include "daemon/base/shard_name.hpp"
 
 #include <gtest/gtest.h>
 
-namespace k3d::hub {
+namespace k3d {
 namespace {
 
 TEST(ShardName, parts_and_back) {
@@ -25,4 +25,4 @@ TEST(ShardName, others) {
 }
 
 }  // namespace
-}  // namespace k3d::hub
+}  // namespace k3d

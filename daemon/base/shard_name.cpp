@@ -1,10 +1,10 @@
-#include "daemon/hub/shard_name.hpp"
+#include "daemon/base/shard_name.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-namespace k3d::hub {
+namespace k3d {
 namespace {
 
 constexpr std::string_view kEnding = "-00001-of-00001.gguf";
@@ -32,4 +32,4 @@ std::string shard_name(const ShardName& shard) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", shard.prefix, shard.number, shard.count);
 }
 
-}  // namespace k3d::hub
+}  // namespace k3d

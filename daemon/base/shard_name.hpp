@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace k3d::hub {
+namespace k3d {
 
 struct ShardName {
   std::string prefix;  ///< everything in front of "-00001-of-…"
@@ -17,4 +17,4 @@ struct ShardName {
 std::optional<ShardName> parse_shard_name(std::string_view file_name);
 std::string shard_name(const ShardName& shard);
 
-}  // namespace k3d::hub
+}  // namespace k3d
