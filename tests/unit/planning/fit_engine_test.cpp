@@ -1,0 +1,54 @@
+// The search for a fit against the engine's own (engine-fit.txt): same verdict, same layers, same totals. The engine's
+// compute buffers there are those of CPUs, so the search is given them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tests/unit/planning/memory_golden.hpp"
+
+namespace k3d::planning::test {
+namespace {
+
+std::vector<Bytes> in_bytes(const std::vector<double>& mib) {
+  std::vector<Bytes> bytes;
+  for (const double value : mib) bytes.push_back(static_cast<Bytes>(value) * kMiB);
+  return bytes;
+}
+
+std::vector<Bytes> margins_of(const Case& which) {
+  std::vector<double> margins(which.asked.margins_mib.begin(), which.asked.margins_mib.end());
+  margins.resize(which.devices.size(), margins.back());
+  return in_bytes(margins);
+}
+
+double device_total(const ModelUse& use) {
+  double total = 0;
+  for (const MemoryUse& device : use.devices) total += static_cast<double>(device.total()) / kMiB;
+  return total;
+}
+
+double device_total(const Case& which) {
+  double total = 0;
+  for (const Figures& device : which.devices) total += device.model + device.context + device.compute;
+  return total;
+}
+
+TEST(FitEngine, VerdictAndTotalsAreTheEngines) {
+  for (const Case& which : read_cases("engine-fit.txt")) {
+    SCOPED_TRACE(which.text);
+    const MemoryModel model = model_of(which, compute_of(which));
+    const FitOutcome ours = search_fit(model, in_bytes(which.sizes_mib), margins_of(which));
+    const ModelUse use = model.use(ours.placed), theirs = model.use(placed_by(which, which.chosen, model));
+    EXPECT_EQ(use.spilled_bytes > 0, theirs.spilled_bytes > 0) << use.cpu_expert_layers << " and " << theirs.cpu_expert_layers;
+    EXPECT_NEAR(device_total(use), device_total(which), device_total(which) * 0.01);
+    const double host = static_cast<double>(theirs.host.total());
+    EXPECT_NEAR(static_cast<double>(use.host.total()), host, host * 0.01);
+    std::vector<double> layers;
+    for (const DeviceFill& fill : ours.fills) layers.push_back(fill.layers);
+    EXPECT_EQ(layers, which.chosen.split);
+  }
+}
+
+}  // namespace
+}  // namespace k3d::planning::test
