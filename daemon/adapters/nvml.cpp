@@ -15,6 +15,7 @@ namespace k3d::adapters {
 namespace {
 
 using Gpus = Result<std::vector<GpuState>>;
+using Answer = Result<NvmlReading>;
 using std::chrono::steady_clock;
 
 /// A killed process that is not gone by then hangs in the kernel.
@@ -24,10 +25,11 @@ constexpr const char* kHangHint =
 
 /// A read that goes on, and those that came meanwhile.
 struct Flight {
-  explicit Flight(const Executor& loop) : landed(loop, SteadyTime::max()) {}
+  Flight(const Executor& loop, bool with_report) : landed(loop, SteadyTime::max()), thorough(with_report) {}
   asio::steady_timer landed;
+  bool thorough;
   bool flying = true;
-  std::optional<Gpus> answer;  ///< nothing after landing: the reader was cancelled
+  std::optional<Answer> answer;  ///< nothing after landing: the reader was cancelled
 };
 
 /// However the reader ends, cancelled or thrown away too, those who wait are woken.
@@ -45,30 +47,53 @@ class Landing {
   std::shared_ptr<Flight> flight_;
 };
 
-class Nvml final : public GpuProbe {
+Gpus gpus_of(Answer answer) {
+  if (!answer) return fail(std::move(answer.error()));
+  if (!answer->no_driver.empty()) return std::vector<GpuState>();
+  return std::move(answer->gpus);
+}
+
+Result<GpuReport> report_of(Answer answer) {
+  if (!answer) return fail(std::move(answer.error()));
+  if (!answer->no_driver.empty()) {
+    GpuReport none;
+    none.no_driver = std::move(answer->no_driver);
+    return none;
+  }
+  if (answer->report) return std::move(*answer->report);
+  if (!answer->gpus) return fail(std::move(answer->gpus.error()));
+  return fail(Code::protocol, "the GPU process leaves out its report");
+}
+
+class Nvml final : public NvmlProbe {
  public:
   Nvml(Executor loop, NvmlOptions options) : loop_(std::move(loop)), options_(std::move(options)) {}
 
-  Task<Gpus> read() override {
+  Task<Gpus> read() override { co_return gpus_of(co_await fly(false)); }
+  Task<Result<GpuReport>> inspect() override { co_return report_of(co_await fly(true)); }
+
+ private:
+  /// One at a time. Who comes meanwhile shares its answer if that tells enough.
+  Task<Answer> fly(bool thorough) {
     const SteadyTime until = steady_clock::now() + options_.answer;
     while (flight_ && flight_->flying) {
       const std::shared_ptr<Flight> flight = flight_;
       co_await flight->landed.async_wait(tok);
-      if (flight->answer) co_return *flight->answer;
-      // The reader that flew was cancelled, and one of the others takes over; or this one was, and the next wait throws.
+      if (flight->answer && (flight->thorough || !thorough)) co_return *flight->answer;
+      // The reader that flew was cancelled or wanted less, and one of the others takes over; or this one was, and the next
+      // wait throws.
     }
-    const auto flight = std::make_shared<Flight>(loop_);
+    const auto flight = std::make_shared<Flight>(loop_, thorough);
     flight_ = flight;
     const Landing landing(flight);
-    Gpus answer = co_await ask(until);
+    Answer answer = co_await ask(thorough ? kAskReport : kAskFigures, until);
     if ((co_await asio::this_coro::cancellation_state).cancelled() == asio::cancellation_type::none) {
       flight->answer = answer;
     }
     co_return answer;
   }
 
- private:
-  Task<Gpus> ask(SteadyTime until) {
+  Task<Answer> ask(std::string_view question, SteadyTime until) {
     if (steady_clock::now() < quiet_until_) co_return quiet_answer_;
     if (const Status there = have_child(); !there) co_return be_quiet(fail(there.error()), options_.pause);
     for (;;) {
@@ -76,7 +101,7 @@ class Nvml final : public GpuProbe {
       const bool late = asked_at_.has_value();
       if (!late) {
         asked_at_ = steady_clock::now();
-        if (const Status sent = co_await child_->send("gpus\n"); !sent) co_return co_await lose_child(sent.error());
+        if (const Status sent = co_await child_->send(std::string(question) + "\n"); !sent) co_return co_await lose_child(sent.error());
       }
       const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
       const Result<std::string> line = co_await with_deadline(child_->line(), std::max(left, milliseconds(1)), "the GPUs' driver");
@@ -104,7 +129,7 @@ class Nvml final : public GpuProbe {
     return {};
   }
 
-  Task<Gpus> no_answer(Error error) {
+  Task<Answer> no_answer(Error error) {
     if (error.code == Code::cancelled) co_return fail(std::move(error));
     if (error.code != Code::timed_out) co_return co_await lose_child(std::move(error));
     error.hint = kHangHint;
@@ -115,22 +140,22 @@ class Nvml final : public GpuProbe {
     co_return be_quiet(fail(std::move(error)), options_.pause);
   }
 
-  Task<Gpus> lose_child(Error error) {
+  Task<Answer> lose_child(Error error) {
     const bool ended = co_await end_child();
     error.message = "the GPU process " + (ended ? last_end_ : std::string("went away"));
     log::warning("the GPUs can't be read", {{"cause", error.text()}});
     co_return be_quiet(fail(std::move(error)), options_.pause);
   }
 
-  Task<Gpus> take(Result<NvmlReading> reading) {
+  Task<Answer> take(Answer reading) {
     if (!reading) {
       co_await end_child();
       co_return be_quiet(fail(std::move(reading.error())), options_.pause);
     }
-    if (reading->no_driver.empty()) co_return std::move(reading->gpus);
+    if (reading->no_driver.empty()) co_return reading;
     if (!std::exchange(told_no_driver_, true)) log::info("no NVIDIA driver on this host", {{"why", reading->no_driver}});
     co_await end_child();
-    co_return be_quiet(std::vector<GpuState>(), options_.ask_again);
+    co_return be_quiet(std::move(reading), options_.ask_again);
   }
 
   /// True if the child is gone and reaped. What hangs in the kernel stays, and no other is started beside it.
@@ -151,7 +176,7 @@ class Nvml final : public GpuProbe {
     awake_ = doomed_ = false;
   }
 
-  Gpus be_quiet(Gpus answer, milliseconds how_long) {
+  Answer be_quiet(Answer answer, milliseconds how_long) {
     quiet_until_ = steady_clock::now() + how_long;
     quiet_answer_ = answer;
     return answer;
@@ -167,12 +192,12 @@ class Nvml final : public GpuProbe {
   bool told_no_driver_ = false;
   std::string last_end_;
   SteadyTime quiet_until_{};  ///< until then every read gets `quiet_answer_`
-  Gpus quiet_answer_;
+  Answer quiet_answer_;
 };
 
 }  // namespace
 
-std::unique_ptr<GpuProbe> nvml(Executor loop, NvmlOptions options) {
+std::unique_ptr<NvmlProbe> nvml(Executor loop, NvmlOptions options) {
   return std::make_unique<Nvml>(std::move(loop), std::move(options));
 }
 

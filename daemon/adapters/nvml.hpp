@@ -8,6 +8,7 @@
 
 #include "daemon/base/units.hpp"
 #include "daemon/ports/gpu_probe.hpp"
+#include "daemon/ports/host_survey.hpp"
 
 namespace k3d::adapters {
 
@@ -20,7 +21,10 @@ struct NvmlOptions {
   milliseconds ask_again{60'000};     ///< on a host without a driver
 };
 
+/// Both are answered by one child.
+class NvmlProbe : public GpuProbe, public GpuInspector {};
+
 /// Of the loop `loop`; the child is started with the first read and ends with the probe.
-std::unique_ptr<GpuProbe> nvml(Executor loop, NvmlOptions options = {});
+std::unique_ptr<NvmlProbe> nvml(Executor loop, NvmlOptions options = {});
 
 }  // namespace k3d::adapters

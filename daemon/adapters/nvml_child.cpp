@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "daemon/adapters/child_process.hpp"
@@ -31,27 +32,37 @@ bool send_all(std::string_view text) {
   return true;
 }
 
-/// The number of questions that came; 0: the parent has closed its end.
-std::size_t await_questions() {
-  for (;;) {
-    char piece[256];
-    const ssize_t got = ::read(kChildSocket, piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return 0;
-    std::size_t lines = 0;
-    for (const char c : std::string_view(piece, static_cast<std::size_t>(got))) lines += c == '\n' ? 1 : 0;
-    if (lines > 0) return lines;
+/// What came since the last line's end.
+class Questions {
+ public:
+  /// The next one, without its end; nothing when the parent has closed its end.
+  std::optional<std::string> next() {
+    for (;;) {
+      if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
+        std::string question = received_.substr(0, end);
+        received_.erase(0, end + 1);
+        return question;
+      }
+      char piece[256];
+      const ssize_t got = ::read(kChildSocket, piece, sizeof piece);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return std::nullopt;
+      received_.append(piece, static_cast<std::size_t>(got));
+    }
   }
-}
+
+ private:
+  std::string received_;
+};
 
 int serve() {
   NvmlLibrary library;
-  while (std::size_t questions = await_questions()) {
-    for (; questions > 0; --questions) {
-      const NvmlReading reading = library.read();
-      if (!send_all(line_of_reading(reading) + "\n")) return 0;
-      if (!reading.no_driver.empty()) return 0;
-    }
+  Questions questions;
+  while (const std::optional<std::string> question = questions.next()) {
+    const bool thorough = *question == kAskReport;
+    const NvmlReading reading = library.read(thorough ? NvmlLibrary::Depth::thorough : NvmlLibrary::Depth::figures);
+    if (!send_all(line_of_reading(reading) + "\n")) return 0;
+    if (!reading.no_driver.empty()) return 0;
   }
   return 0;
 }

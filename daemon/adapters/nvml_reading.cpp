@@ -27,6 +27,27 @@ Json object_of(const GpuState& gpu) {
   return out;
 }
 
+Json object_of(const GpuFacts& facts) {
+  Json out = object_of(facts.state);
+  if (!facts.trouble.empty()) out["trouble"] = facts.trouble;
+  if (facts.free_bytes) out["free"] = *facts.free_bytes;
+  out["capability"] = facts.compute_capability;
+  if (facts.mig) out["mig"] = *facts.mig;
+  if (facts.ecc) out["ecc"] = *facts.ecc;
+  if (facts.uncorrected_errors) out["uncorrected"] = *facts.uncorrected_errors;
+  out["xids"] = facts.xids;
+  return out;
+}
+
+Json object_of(const GpuReport& report) {
+  Json out = Json::object();
+  out["driver"] = report.driver_version;
+  out["xids_heard"] = report.xids_heard;
+  out["cards"] = Json::array();
+  for (const GpuFacts& facts : report.gpus) out["cards"].push_back(object_of(facts));
+  return out;
+}
+
 std::optional<Bytes> bytes_of(const Json& object, std::string_view key) {
   const Json& member = json_member(object, key);
   if (!member.is_number_unsigned()) return std::nullopt;
@@ -52,6 +73,30 @@ GpuState gpu_of(const Json& object) {
   return gpu;
 }
 
+GpuFacts facts_of(const Json& object) {
+  GpuFacts facts;
+  facts.state = gpu_of(object);
+  facts.trouble = json_string(object, "trouble").value_or("");
+  facts.free_bytes = bytes_of(object, "free");
+  facts.compute_capability = json_string(object, "capability").value_or("");
+  facts.mig = json_bool(object, "mig");
+  facts.ecc = json_bool(object, "ecc");
+  facts.uncorrected_errors = bytes_of(object, "uncorrected");
+  for (const Json& xid : json_member(object, "xids")) {
+    if (xid.is_number_unsigned()) facts.xids.push_back(xid.get<unsigned>());
+  }
+  return facts;
+}
+
+std::optional<GpuReport> report_of(const Json& object) {
+  if (!object.is_object()) return std::nullopt;
+  GpuReport report;
+  report.driver_version = json_string(object, "driver").value_or("");
+  report.xids_heard = json_bool(object, "xids_heard").value_or(false);
+  for (const Json& card : json_member(object, "cards")) report.gpus.push_back(facts_of(card));
+  return report;
+}
+
 }  // namespace
 
 std::string line_of_reading(const NvmlReading& reading) {
@@ -65,6 +110,7 @@ std::string line_of_reading(const NvmlReading& reading) {
     out["gpus"] = Json::array();
     for (const GpuState& gpu : *reading.gpus) out["gpus"].push_back(object_of(gpu));
   }
+  if (reading.report) out["report"] = object_of(*reading.report);
   return dump_json(out);
 }
 
@@ -76,6 +122,7 @@ Result<NvmlReading> reading_of_line(std::string_view line) {
     reading.no_driver = *why;
     return reading;
   }
+  reading.report = report_of(json_member(*parsed, "report"));
   if (const Json& error = json_member(*parsed, "error"); error.is_object()) {
     const auto text = [&error](const char* key) { return json_string(error, key).value_or(""); };
     reading.gpus = fail(Code::unreachable, text("message"), text("hint"), text("cause"));

@@ -5,6 +5,9 @@
 //   lost CARD                                         every call about it: GPU is lost
 //   fail CALL STATUS [CARD]                           CALL: the beginning of a name
 //   hang CALL | crash CALL | slow CALL MILLISECONDS
+//   driver VERSION
+//   fact CARD compute MAJOR.MINOR | mig 0|1 | ecc 0|1 | uncorrected COUNT      a fact that is not there: not supported
+//   xid CARD NUMBER                                   told once to whoever listens
 //   log FILE                                          the calls' names are appended to it
 // With K3D_FAKE_NVML_OLD it is a library without the calls _v2 of memory and processes.
 #include <fcntl.h>
@@ -15,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,7 +32,8 @@ struct Card {
   std::string bus, uuid, name;
   unsigned long long total = 0, used = 0;
   unsigned utilization = 0;
-  bool lost = false;
+  std::map<std::string, std::string> facts;
+  std::vector<unsigned> xids;
 };
 
 struct Process {
@@ -39,6 +45,7 @@ struct Process {
 struct Machine {
   std::vector<Card> cards;
   std::vector<Process> processes;
+  std::string driver;
 };
 
 using Device = void*;
@@ -84,6 +91,16 @@ int act(const std::string& kind, std::istringstream& words, const char* call, in
   return kind == "fail" && (of < 0 || of == card) ? number : 0;
 }
 
+/// A line about a card that stands above it.
+void describe(const std::string& kind, unsigned number, std::istringstream& words, Machine& machine) {
+  if (number >= machine.cards.size()) return;
+  Card& card = machine.cards[number];
+  std::string name, value;
+  words >> name >> value;
+  if (kind == "xid") card.xids.push_back(static_cast<unsigned>(std::strtoul(name.c_str(), nullptr, 10)));
+  if (kind == "fact") card.facts[name] = value;
+}
+
 /// Reads the file for one call, and does to it what the file says.
 int enter(const char* call, Machine& machine, int card = -1) {
   const char* path = std::getenv("K3D_FAKE_NVML");
@@ -100,6 +117,10 @@ int enter(const char* call, Machine& machine, int card = -1) {
       machine.processes.push_back(process_of(words));
     } else if (kind == "lost" && words >> number) {
       if (static_cast<int>(number) == card) status = 15;
+    } else if ((kind == "fact" || kind == "xid") && words >> number) {
+      describe(kind, number, words, machine);
+    } else if (kind == "driver") {
+      words >> machine.driver;
     } else if (kind == "log") {
       words >> line;
       note(line, call);
@@ -126,6 +147,23 @@ int copy(const std::string& text, char* place, unsigned room) {
   if (text.size() + 1 > room) return 7;
   std::memcpy(place, text.c_str(), text.size() + 1);
   return 0;
+}
+
+/// A number that the file tells of a card; "not supported" if it doesn't.
+int fact(const char* call, Device device, const std::string& name, std::string& value) {
+  Machine machine;
+  Card card;
+  if (const int status = enter(call, device, card, machine); status != 0) return status;
+  if (!card.facts.contains(name)) return 3;
+  value = card.facts[name];
+  return 0;
+}
+
+int number_fact(const char* call, Device device, const std::string& name, unsigned long long& value) {
+  std::string text;
+  const int status = fact(call, device, name, text);
+  if (status == 0) value = std::strtoull(text.c_str(), nullptr, 10);
+  return status;
 }
 
 template <class Record, class Fill>
@@ -234,6 +272,77 @@ int nvmlDeviceGetUtilizationRates(Device device, nvmlUtilization* rates) {
   const int status = enter("nvmlDeviceGetUtilizationRates", device, card, machine);
   if (status == 0) *rates = {card.utilization, 0};
   return status;
+}
+
+int nvmlSystemGetDriverVersion(char* version, unsigned int length) {
+  Machine machine;
+  const int status = enter("nvmlSystemGetDriverVersion", machine);
+  if (status != 0) return status;
+  return machine.driver.empty() ? 3 : copy(machine.driver, version, length);
+}
+
+int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  std::string text;
+  const int status = fact("nvmlDeviceGetCudaComputeCapability", device, "compute", text);
+  if (status == 0) std::sscanf(text.c_str(), "%d.%d", major, minor);
+  return status;
+}
+
+int nvmlDeviceGetMigMode(Device device, unsigned int* current, unsigned int* pending) {
+  unsigned long long on = 0;
+  const int status = number_fact("nvmlDeviceGetMigMode", device, "mig", on);
+  *current = *pending = static_cast<unsigned int>(on);
+  return status;
+}
+
+int nvmlDeviceGetEccMode(Device device, int* current, int* pending) {
+  unsigned long long on = 0;
+  const int status = number_fact("nvmlDeviceGetEccMode", device, "ecc", on);
+  *current = *pending = static_cast<int>(on);
+  return status;
+}
+
+int nvmlDeviceGetTotalEccErrors(Device device, int error, int counter, unsigned long long* count) {
+  if (error != 1 || counter != 0) return 2;
+  return number_fact("nvmlDeviceGetTotalEccErrors", device, "uncorrected", *count);
+}
+
+struct nvmlEventData {
+  Device device;
+  unsigned long long eventType, eventData;
+  unsigned int gpuInstanceId, computeInstanceId;
+};
+
+int nvmlEventSetCreate(void** set) {
+  static int dummy;
+  Machine machine;
+  *set = &dummy;
+  return enter("nvmlEventSetCreate", machine);
+}
+
+int nvmlEventSetFree(void* /*set*/) {
+  Machine machine;
+  return enter("nvmlEventSetFree", machine);
+}
+
+int nvmlDeviceRegisterEvents(Device device, unsigned long long types, void* /*set*/) {
+  Machine machine;
+  Card card;
+  return types == 8 ? enter("nvmlDeviceRegisterEvents", device, card, machine) : 2;
+}
+
+int nvmlEventSetWait_v2(void* /*set*/, nvmlEventData* data, unsigned int /*milliseconds*/) {
+  static std::set<std::pair<std::size_t, unsigned>> told;
+  Machine machine;
+  if (const int status = enter("nvmlEventSetWait_v2", machine); status != 0) return status;
+  for (std::size_t i = 0; i < machine.cards.size(); ++i) {
+    for (const unsigned xid : machine.cards[i].xids) {
+      if (!told.emplace(i, xid).second) continue;
+      *data = {reinterpret_cast<Device>(i + 1), 8, xid, ~0U, ~0U};
+      return 0;
+    }
+  }
+  return 10;
 }
 
 int nvmlDeviceGetMemoryInfo(Device device, nvmlMemory* memory) {

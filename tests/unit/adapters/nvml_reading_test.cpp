@@ -10,7 +10,7 @@ Result<NvmlReading> there_and_back(const NvmlReading& reading) { return reading_
 TEST(NvmlReading, survives_its_line) {
   GpuState gpu{1, "GPU-a", "NVIDIA \"H200\"\n", Bytes{1} << 50, 12, 99, {}};
   gpu.processes = {{7, "a b", Bytes{5}, std::string(64, 'a'), false}, {8, "", std::nullopt, "", false}};
-  const auto reading = there_and_back({"", std::vector{gpu, GpuState{}}});
+  const auto reading = there_and_back({"", std::vector{gpu, GpuState{}}, {}});
   ASSERT_TRUE(reading && reading->gpus);
   EXPECT_EQ(reading->no_driver, "");
   ASSERT_EQ(reading->gpus->size(), 2u);
@@ -29,9 +29,40 @@ TEST(NvmlReading, survives_its_line) {
   EXPECT_EQ(back.processes[1].memory_bytes, std::nullopt);
 }
 
+TEST(NvmlReading, a_report_survives_beside_an_error) {
+  GpuFacts well;
+  well.state = {0, "GPU-a", "NVIDIA H200", 9, 1, 2, {}};
+  well.free_bytes = 7;
+  well.compute_capability = "9.0";
+  well.mig = false;
+  well.ecc = true;
+  well.uncorrected_errors = 4;
+  well.xids = {31, 79};
+  GpuFacts lost;
+  lost.state.index = 1;
+  lost.trouble = "GPU is lost";
+  const auto reading = there_and_back({"", fail(Code::unreachable, "m"), GpuReport{"", "570.86", true, {well, lost}}});
+  ASSERT_TRUE(reading && reading->report);
+  EXPECT_FALSE(reading->gpus);
+  EXPECT_EQ(reading->report->driver_version, "570.86");
+  EXPECT_TRUE(reading->report->xids_heard);
+  ASSERT_EQ(reading->report->gpus.size(), 2u);
+  const GpuFacts& back = reading->report->gpus[0];
+  EXPECT_EQ(back.state.uuid, "GPU-a");
+  EXPECT_EQ(back.free_bytes, Bytes{7});
+  EXPECT_EQ(back.compute_capability, "9.0");
+  EXPECT_EQ(back.mig, false);
+  EXPECT_EQ(back.ecc, true);
+  EXPECT_EQ(back.uncorrected_errors, 4u);
+  EXPECT_EQ(back.xids, (std::vector<unsigned>{31, 79}));
+  EXPECT_EQ(reading->report->gpus[1].trouble, "GPU is lost");
+  EXPECT_EQ(reading->report->gpus[1].mig, std::nullopt);
+  EXPECT_EQ(reading->report->gpus[1].uncorrected_errors, std::nullopt);
+}
+
 TEST(NvmlReading, of_no_driver_and_of_an_error) {
-  EXPECT_EQ(there_and_back({"no such file", {}})->no_driver, "no such file");
-  const auto lost = there_and_back({"", fail(Code::unreachable, "m", "h", "c")});
+  EXPECT_EQ(there_and_back({"no such file", {}, {}})->no_driver, "no such file");
+  const auto lost = there_and_back({"", fail(Code::unreachable, "m", "h", "c"), {}});
   ASSERT_TRUE(lost);
   ASSERT_FALSE(lost->gpus);
   EXPECT_EQ(lost->gpus.error().code, Code::unreachable);
