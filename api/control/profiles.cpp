@@ -14,13 +14,6 @@ namespace {
 
 constexpr milliseconds kImageLimit{300};
 
-Error unknown_profile(const Settings& settings, const std::string& name) {
-  std::string names;
-  for (const Profile& profile : settings.profiles) names += (names.empty() ? "" : ", ") + profile.name;
-  return {Code::unknown_profile, "there is no profile \"" + name + "\"",
-          names.empty() ? "no profile is configured" : "the profiles are: " + names, {}};
-}
-
 /// Docker is asked for a moment only: what it doesn't say is unknown.
 Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile) {
   ProfileFacts facts;

@@ -17,13 +17,6 @@ constexpr seconds kFirstLook{5};
 
 std::unexpected<Error> stopping() { return fail(Code::shutting_down, "k3d is stopping"); }
 
-Error unknown_profile(const Settings& settings, const std::string& name) {
-  std::string names;
-  for (const Profile& profile : settings.profiles) names += (names.empty() ? "" : ", ") + profile.name;
-  return {Code::unknown_profile, "there is no profile \"" + name + "\"",
-          names.empty() ? "no profile is configured" : "the profiles are: " + names, {}};
-}
-
 std::string code_of(const Error& error) { return std::string(to_string(error.code)); }
 
 }  // namespace

@@ -107,7 +107,7 @@ void Effects::perform(const Effect& effect) {
 
 Task<Result<Launch>> Effects::plan(std::string profile, std::uint64_t attempt) {
   const Profile* found = owner_.settings_->find_profile(profile);
-  if (found == nullptr) co_return fail(Code::unknown_profile, "there is no profile \"" + profile + "\"");
+  if (found == nullptr) co_return fail(unknown_profile(*owner_.settings_, profile));
   co_return co_await planner_.plan(owner_.profile_in_force(*found), attempt);
 }
 

@@ -164,7 +164,6 @@ class Supervisor : public Demand {
   Task<void> feed_figures();
   Task<void> feed_gpus();
   void stop_when_idle(const ProxyView& seen);
-  Result<Asked> activate_for_boot(std::string profile);
   [[nodiscard]] std::vector<std::string> uuids_of_launch() const;
   [[nodiscard]] Profile profile_in_force(const Profile& profile) const;
 

@@ -20,6 +20,13 @@ std::string image_tag(const Settings& settings, const Profile& profile) {
   return "k3d-engine-" + source.name + ":" + version;
 }
 
+Error unknown_profile(const Settings& settings, const std::string& name) {
+  std::string names;
+  for (const Profile& profile : settings.profiles) names += (names.empty() ? "" : ", ") + profile.name;
+  return {Code::unknown_profile, "there is no profile \"" + name + "\"",
+          names.empty() ? "no profile is configured" : "the profiles are: " + names, {}};
+}
+
 bool answers_to(const Profile& profile, const std::string& name) {
   return name == profile.name || name == profile.model ||
          std::find(profile.aliases.begin(), profile.aliases.end(), name) != profile.aliases.end();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/error.hpp"
 #include "daemon/base/units.hpp"
 
 namespace k3d {
@@ -154,6 +155,9 @@ struct Settings {
 
 /// The tag an engine image has: `image`, or k3d-engine-SOURCE:COMMIT12, or k3d-engine-debian:latest.
 std::string image_tag(const Settings& settings, const Profile& profile);
+
+/// unknown_profile, with the names that there are.
+Error unknown_profile(const Settings& settings, const std::string& name);
 
 /// Whether `profile` answers to `name`: its own name, its model's key or one of its aliases.
 bool answers_to(const Profile& profile, const std::string& name);
