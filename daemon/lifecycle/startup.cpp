@@ -84,10 +84,10 @@ bool Supervisor::overtaken(const std::vector<Operation>& open) {
 
 Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open) {
   const bool late = overtaken(open);
-  const auto* activate = recovery.resume ? std::get_if<event::Activate>(&*recovery.resume) : nullptr;
+  const auto* resumed = recovery.resume ? std::get_if<event::Activate>(&*recovery.resume) : nullptr;
   // The load that was under way is still the one that runs: it goes on under the operation's id.
-  const bool same = recovery.adopt && activate != nullptr && !late && !activate->target.restart &&
-                    activate->target.profile == recovery.adopt->engine.launch.profile;
+  const bool same = recovery.adopt && resumed != nullptr && !late && !resumed->target.restart &&
+                    resumed->target.profile == recovery.adopt->engine.launch.profile;
   if (same) apply(*recovery.resume);
   if (recovery.adopt) apply(*recovery.adopt);
   restored_ = !recovery.adopt;  // else once it takes requests, or isn't what runs any more
