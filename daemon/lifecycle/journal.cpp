@@ -7,30 +7,49 @@
 
 namespace k3d::lifecycle {
 
-Journal::Journal(Executor loop, Store& store, std::uint64_t newest_attempt_folder)
-    : loop_(std::move(loop)), store_(store), newest_attempt_(newest_attempt_folder) {}
+Journal::Journal(Executor loop, Store& store, std::uint64_t newest_attempt_folder, milliseconds pause)
+    : loop_(std::move(loop)), store_(store), newest_attempt_(newest_attempt_folder), pause_(pause) {}
 
-void Journal::enqueue(std::function<Status()> write) {
-  asio::post(thread_, [this, write = std::move(write)] {
-    const Status done = write();
-    std::optional<Error> error;
-    if (!done) error = done.error();
-    asio::post(loop_, [this, error = std::move(error)] {
-      if (on_outcome_) on_outcome_(error);
+Journal::~Journal() {
+  thread_.stop();
+  thread_.join();
+  *on_outcome_ = {};
+}
+
+void Journal::enqueue(Write write) {
+  asio::post(thread_, [this, write = std::move(write)]() mutable {
+    unwritten_.add(std::move(write));
+    write_all();
+  });
+}
+
+/// On the store's thread.
+void Journal::write_all() {
+  std::optional<Error> error = unwritten_.write_all();
+  again_.cancel();
+  if (error) {
+    again_.expires_after(pause_);
+    again_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled) write_all();
     });
+  }
+  asio::post(loop_, [tell = on_outcome_, error = std::move(error)] {
+    if (*tell) (*tell)(error);
   });
 }
 
 void Journal::save_desired(std::string profile) {
-  enqueue([this, profile = std::move(profile)] { return store_.save_desired(profile); });
+  enqueue({"desired", [this, profile = std::move(profile)] { return store_.save_desired(profile); }});
 }
 
 void Journal::save(Operation operation) {
-  enqueue([this, operation = std::move(operation)] { return store_.save_operation(operation); });
+  const std::string key = "operation/" + operation.id.value;
+  enqueue({key, [this, operation = std::move(operation)] { return store_.save_operation(operation); }, true});
 }
 
 void Journal::save(AuditEntry entry) {
-  enqueue([this, entry = std::move(entry)] { return store_.append_audit(entry); });
+  const std::string key = "audit/" + std::to_string(++audited_);
+  enqueue({key, [this, entry = std::move(entry)] { return store_.append_audit(entry); }, true});
 }
 
 Task<Result<std::vector<AuditEntry>>> Journal::load_audit(int limit, std::uint64_t before) {
@@ -54,7 +73,8 @@ Task<Overrides> Journal::load_overrides(std::string profile) {
 }
 
 void Journal::put(std::string key, std::string value) {
-  enqueue([this, key = std::move(key), value = std::move(value)] { return store_.put(key, value); });
+  const std::string name = "kept/" + key;
+  enqueue({name, [this, key = std::move(key), value = std::move(value)] { return store_.put(key, value); }});
 }
 
 Task<std::optional<std::string>> Journal::get(std::string key) {
@@ -67,7 +87,7 @@ Task<std::uint64_t> Journal::next_attempt() {
   auto next = [this] { return store_.next_attempt(); };
   const Result<std::uint64_t> stored = co_await offload(thread_, std::move(next));
   newest_attempt_ = std::max(newest_attempt_ + 1, stored.value_or(0));
-  if (!stored && on_outcome_) on_outcome_(stored.error());
+  if (!stored && *on_outcome_) (*on_outcome_)(stored.error());
   co_return newest_attempt_;
 }
 
@@ -83,8 +103,11 @@ Task<std::string> Journal::load_desired() {
 }
 
 Task<void> Journal::flush() {
-  auto nothing = [] { return true; };
-  co_await offload(thread_, std::move(nothing));
+  auto rest = [this] {
+    if (unwritten_.size() > 0) write_all();
+    return true;
+  };
+  co_await offload(thread_, std::move(rest));
 }
 
 }  // namespace k3d::lifecycle

@@ -95,7 +95,9 @@ std::size_t FakeContainers::running() const {
 Task<Status> FakeContainers::arrive(std::string word, std::string about) {
   if (!word.empty()) calls_.push_back(about.empty() ? word : word + " " + about);
   const std::string kind = word.empty() ? about : word.substr(0, word.find(' '));
+  if (deaf) co_await asio::this_coro::throw_if_cancelled(false);
   while (hanging.contains(kind)) co_await changes_.wait(SteadyTime::max());
+  co_await asio::this_coro::throw_if_cancelled(true);
   if (down) co_return fail(*down);
   co_return Status{};
 }

@@ -35,6 +35,7 @@ class FakeContainers final : public Containers {
   std::map<std::string, FakeImage> images;  ///< by tag
   std::optional<Error> down;                ///< what every call fails with meanwhile
   std::set<std::string> hanging;            ///< words of calls that do not answer: "start", "list", …
+  bool deaf = false;                        ///< calls that hang don't notice when they are cancelled
   std::deque<Error> start_errors;           ///< of the next starts of engines
   int deaf_to = 0;                          ///< how many more signals but SIGKILL change nothing
   bool unstoppable = false;                 ///< no signal changes anything, not even SIGKILL

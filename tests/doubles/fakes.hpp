@@ -64,20 +64,36 @@ class FakeHost final : public HostProbe {
   std::set<int> gone;
   std::uint64_t killed_for_memory = 0;
 
-  HostFacts facts() override { return host; }
+  /// While it blocks, facts() does not return: a file system that hangs.
+  void block(bool blocks) {
+    blocked_ = blocks;
+    blocked_.notify_all();
+  }
+  /// facts() is being waited for.
+  bool hangs() const { return waiting_; }
+
+  HostFacts facts() override {
+    waiting_ = blocked_.load();
+    blocked_.wait(true);
+    waiting_ = false;
+    return host;
+  }
   int engine_pid(int container_pid) override { return container_pid; }
   bool is_there(int pid) override { return !gone.contains(pid); }
   std::optional<ProcessIo> process_io(int /*pid*/) override { return io; }
   std::uint64_t oom_kills() override { return killed_for_memory; }
   bool port_taken(std::uint16_t port) override { return taken.contains(port); }
   std::uint16_t free_port() override { return 18'080; }
+
+ private:
+  std::atomic<bool> blocked_{false}, waiting_{false};
 };
 
 class FakeTraffic final : public Traffic {
  public:
   explicit FakeTraffic(Calls& calls) : calls_(calls) {}
 
-  bool busy = false;            ///< a request is in flight: a drain waits for release() or its limit
+  bool busy = false;            ///< a request is in flight: a drain waits for release(), its limit or its cancellation
   ProxyView shown;
   std::vector<seconds> limits;  ///< of the drains
   std::vector<std::uint64_t> cuts;
@@ -90,7 +106,11 @@ class FakeTraffic final : public Traffic {
     calls_.emplace_back("drain");
     limits.push_back(limit);
     const SteadyTime deadline = std::chrono::steady_clock::now() + limit;
-    while (busy && std::chrono::steady_clock::now() < deadline) co_await changes_.wait(deadline);
+    while (busy && std::chrono::steady_clock::now() < deadline) {
+      co_await changes_.wait(deadline);
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none) break;
+    }
     co_return !busy;
   }
   Task<void> cut(std::uint64_t generation) override {
@@ -112,6 +132,11 @@ class FakeStore final : public Store {
   void fail_with(std::optional<Error> error) {
     const std::lock_guard lock(mutex_);
     error_ = std::move(error);
+  }
+  /// Values of this key can't be put.
+  void refuse(std::string key) {
+    const std::lock_guard lock(mutex_);
+    refused_ = std::move(key);
   }
   /// While it blocks, next_attempt() does not return.
   void block(bool blocks) {
@@ -154,7 +179,11 @@ class FakeStore final : public Store {
     return found;
   }
   Status put(const std::string& key, const std::string& value) override {
-    return write([this, &key, &value] { values_[key] = value; });
+    const std::lock_guard lock(mutex_);
+    if (error_) return fail(*error_);
+    if (key == refused_) return fail(Code::io_failed, "the page of " + key + " is damaged");
+    values_[key] = value;
+    return {};
   }
   Result<std::optional<std::string>> get(const std::string& key) override {
     const std::lock_guard lock(mutex_);
@@ -191,6 +220,7 @@ class FakeStore final : public Store {
   std::atomic<bool> blocked_{false};
   std::mutex mutex_;
   std::optional<Error> error_;
+  std::string refused_;
   std::string desired_;
   std::uint64_t attempt_ = 0;
   std::map<std::string, Operation> operations_;

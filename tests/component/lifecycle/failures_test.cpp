@@ -124,6 +124,7 @@ TEST_F(Failures, a_start_that_is_refused_otherwise_leaves_nothing) {
 }
 
 TEST_F(Failures, F34_exit_127_is_the_image_s_error) {
+  engines_.then = Health::refused;  // what has ended answers nobody
   containers_.on_start = [this](doubles::FakeContainer& container) { containers_.end(container.info.name, 127); };
   const OperationId id = activate("a");
   ASSERT_TRUE(until_ended(id));

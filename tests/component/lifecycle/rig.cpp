@@ -72,7 +72,7 @@ Rig::~Rig() {
 
 void Rig::boot() {
   const std::vector<std::uint64_t> kept = kept_attempts(state_);
-  journal_ = std::make_unique<Journal>(loop_.get_executor(), store_, kept.empty() ? 0 : kept.front());
+  journal_ = std::make_unique<Journal>(loop_.get_executor(), store_, kept.empty() ? 0 : kept.front(), milliseconds(50));
   supervisor_ = std::make_unique<Supervisor>(
       loop_.get_executor(), Ports{containers_, engines_, host_, traffic_, notifier_, board_, *journal_, gpus_, overridden, pace_},
       settings_, "test", [](const Snapshot&) { return std::string(); });
