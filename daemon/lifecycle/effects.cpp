@@ -6,7 +6,6 @@
 #include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
-#include "daemon/engine/failures.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/failure_of.hpp"
@@ -69,7 +68,9 @@ void Effects::cancel() {
 
 Task<void> Effects::join() {
   for (auto* slot : {&preparing_, &draining_, &watching_, &docker_}) {
-    if (*slot) co_await (*slot)->join();
+    // A stop that ends meanwhile retires what it finds here: what is joined is out of its reach.
+    const std::unique_ptr<TaskGroup> group = std::move(*slot);
+    if (group) co_await group->join();
   }
   co_await tasks_.join();
 }
@@ -140,16 +141,6 @@ Task<void> Effects::retry(effect::Retry retry) {
   if (co_await sleep_for(wait)) post(event::RetryDue{retry.due});
 }
 
-namespace {
-
-Failure unreadable(const Error& error) {
-  Failure failure = engine::catalogued("vram_not_released").value_or(Failure{});
-  failure.detail = "whether the GPUs' memory is free can't be told: " + error.text();
-  return failure;
-}
-
-}  // namespace
-
 /// After an engine's end the driver may take half a minute to give its memory back; the next engine's --fit would
 /// silently put experts on the CPU instead.
 Task<void> Effects::clear(Launch launch) {
@@ -161,7 +152,9 @@ Task<void> Effects::clear(Launch launch) {
       const std::vector<GpuState> seen = mark_ours(std::move(*gpus), last_container_);
       in_the_way = vram_in_the_way(seen, uuids_of_devices(launch.container.cdi_devices, seen), {});
     } else {
-      in_the_way = unreadable(gpus.error());  // a driver that wakes its cards or hangs says nothing about what is free
+      // A driver that wakes its cards or hangs says nothing about what is free.
+      in_the_way = named_failure("vram_not_released", launch.profile, launch.attempt,
+                                 "whether the GPUs' memory is free can't be told: " + gpus.error().text());
     }
     if (!in_the_way || std::chrono::steady_clock::now() >= deadline) break;
     if (!co_await sleep_for(kVramPause)) co_return;

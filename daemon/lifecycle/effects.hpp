@@ -85,10 +85,13 @@ class Effects {
   Task<void> bound_log_of(Engine engine);
   Task<void> read_signs(Engine engine);
   void show_signs(const Engine& engine, const engine::LogSigns& signs);
-  Task<int> first_process(ContainerId container);
+  Task<int> first_process(Engine engine);
+  [[nodiscard]] std::optional<ProcessIo> figures_of(const Engine& engine) const;
+  Task<std::vector<std::string>> tail_of(std::filesystem::path log, std::size_t lines);
+  Task<Bytes> length_of(std::filesystem::path log);
   Task<void> probe(Engine engine);
   Task<void> docker_health();
-  [[nodiscard]] Failure judge(const Launch& launch, const ContainerInfo& ended, bool ready) const;
+  Task<Failure> judge(Launch launch, ContainerInfo ended, bool ready);
   [[nodiscard]] bool docker_restarted(const ContainerInfo& ended) const;
   void docker_failed(const Error& error);
 

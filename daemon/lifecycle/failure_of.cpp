@@ -1,5 +1,7 @@
 #include "daemon/lifecycle/failure_of.hpp"
 
+#include "daemon/engine/failures.hpp"
+
 namespace k3d::lifecycle {
 namespace {
 
@@ -30,6 +32,15 @@ Failure failure_of(const Error& error, const std::string& profile, std::uint64_t
   failure.profile = profile;
   failure.attempt = attempt;
   failure.retryable = worth_a_retry(error.code);
+  return failure;
+}
+
+Failure named_failure(std::string_view code, const std::string& profile, std::uint64_t attempt, std::string detail) {
+  Failure failure = engine::catalogued(code).value_or(Failure{});
+  failure.code = code;
+  failure.detail = std::move(detail);
+  failure.profile = profile;
+  failure.attempt = attempt;
   return failure;
 }
 

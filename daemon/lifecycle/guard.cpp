@@ -1,10 +1,8 @@
 // Effects, the part that looks after an engine that serves. Silence is not death: a long prefill leaves /health
 // unanswered; only a socket where nobody listens any more ends an engine.
 #include "daemon/base/async/sleep.hpp"
-#include "daemon/base/log.hpp"
-#include "daemon/engine/failures.hpp"
-#include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/effects.hpp"
+#include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/liveness.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
@@ -15,6 +13,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr seconds kProbeLimit{30};
+constexpr const char* kUnheard = "nothing has listened at its address for a minute, though its process is there";
 
 }  // namespace
 
@@ -22,9 +21,8 @@ Task<LivenessMeter::Sample> Effects::look_at(Engine engine) {
   LivenessMeter::Sample sample;
   const Result<Health> health = co_await owner_.ports_.engines.health(engine.launch.address);
   if (health) sample.health = *health;
-  const int pid = engine.pid > 0 ? owner_.ports_.host.engine_pid(engine.pid) : 0;
-  if (pid > 0) sample.io = owner_.ports_.host.process_io(pid);
-  sample.log_length = log_length(engine.launch.folder / "engine.log");
+  sample.io = figures_of(engine);
+  sample.log_length = co_await length_of(engine.launch.folder / "engine.log");
   sample.in_flight = owner_.ports_.traffic.view().in_flight;
   co_return sample;
 }
@@ -32,15 +30,13 @@ Task<LivenessMeter::Sample> Effects::look_at(Engine engine) {
 Task<void> Effects::guard(Engine engine) {
   LivenessMeter meter(steady_clock::now(), owner_.ports_.pace.quiet);
   while (co_await sleep_for(owner_.ports_.pace.guard)) {
+    engine.pid = co_await first_process(engine);
     const LivenessMeter::Sample sample = co_await look_at(engine);
     Liveness verdict = meter.sample(sample, steady_clock::now());
     if (verdict == Liveness::dead) {
-      Failure failure = engine::catalogued("engine_unreachable").value_or(Failure{});
-      failure.detail = "nothing has listened at its address for a minute, though its process is there";
-      failure.profile = engine.launch.profile;
-      failure.attempt = engine.launch.attempt;
       // Again at every look: while a switch prepares or drains nobody takes notice. The stop ends this watch.
-      post(event::GaveUp{engine.launch.attempt, std::move(failure)});
+      post(event::GaveUp{engine.launch.attempt, named_failure("engine_unreachable", engine.launch.profile,
+                                                              engine.launch.attempt, kUnheard)});
       continue;
     }
     if (verdict == Liveness::suspicious) {

@@ -54,6 +54,24 @@ engine::CommandInputs command_inputs(const Launch& launch, const Profile& profil
   return inputs;
 }
 
+/// Mounts and devices are the caller's.
+LaunchSpec container_of(const Launch& launch, const Profile& profile, const Settings& settings, const HostFacts& host) {
+  LaunchSpec spec;
+  spec.name = "k3d-" + settings.instance + "-" + std::to_string(launch.attempt);
+  spec.image = image_tag(settings, profile);
+  spec.args = launch.argv;
+  spec.env = profile.env;
+  spec.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  spec.env["CUDA_CACHE_PATH"] = "/tmp";
+  if (!launch.address.api_key.empty()) spec.env["LLAMA_API_KEY"] = launch.address.api_key;
+  spec.user = std::to_string(host.uid) + ":" + std::to_string(host.gid);
+  spec.groups = host.groups;
+  spec.labels = {{"k3d.instance", settings.instance}, {"k3d.profile", profile.name},
+                 {"k3d.attempt", std::to_string(launch.attempt)}, {"k3d.boot_id", host.boot_id},
+                 {"k3d.spec", launch.spec_hash}};
+  return spec;
+}
+
 Error image_missing(const std::string& tag, const Profile& profile, const Error& error) {
   if (error.code != Code::not_found && error.code != Code::image_missing) return error;
   std::string hint = "pull or build it, or name another image in profile " + profile.name;
@@ -68,15 +86,19 @@ LaunchPlanner::LaunchPlanner(Containers& containers, HostProbe& host, Journal& j
     : containers_(containers), host_(host), journal_(journal), settings_(std::move(settings)), files_(files) {}
 
 Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt) {
-  auto look = [settings = settings_, profile, &host = host_] {
-    return std::pair(hub::find_model_files(*settings, profile), host.facts());
+  // One configuration for the whole launch: a reload may put another in its place while something is asked.
+  const std::shared_ptr<const Settings> settings = settings_;
+  auto look = [settings, profile, &host = host_] {
+    HostFacts facts = host.facts();
+    facts.groups = engine_groups(facts, settings->docker);
+    return std::pair(hub::find_model_files(*settings, profile), std::move(facts));
   };
   const auto [files, host] = co_await offload(files_, std::move(look));
   if (!files) co_return fail(files.error());
-  const std::string tag = image_tag(*settings_, profile);
+  const std::string tag = image_tag(*settings, profile);
   const Result<ImageInfo> image = co_await containers_.image(tag);
   if (!image) co_return fail(image_missing(tag, profile, image.error()));
-  const Result<EngineCapabilities> able = co_await capabilities(*image);
+  const Result<EngineCapabilities> able = co_await capabilities(*image, settings->instance);
   if (!able) co_return fail(able.error());
   const auto cdi = co_await devices(profile.gpus, host.gpu_uuids);
   if (!cdi) co_return fail(cdi.error());
@@ -86,17 +108,16 @@ Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt)
   launch.attempt = attempt;
   launch.image_id = image->id;
   launch.weight_bytes = files->total_bytes;
-  launch.folder = attempt_folder(settings_->state, attempt);
+  launch.folder = attempt_folder(settings->state, attempt);
   if (able->has_shell) launch.log = launch.folder / "engine.log";
   launch.address = address_of(*able, launch.folder);
   launch.spec_hash = spec_hash(profile, image->id, files->identity);
-  const engine::CommandInputs inputs = command_inputs(launch, profile, *able, *files, host, has_vision(*settings_, profile));
-  const auto argv = engine::command_line(inputs);
+  const auto argv = engine::command_line(
+      command_inputs(launch, profile, *able, *files, host, has_vision(*settings, profile)));
   if (!argv) co_return fail(argv.error());
   launch.argv = *argv;
-  launch.container = container_of(launch, profile, host);
-  launch.container.mounts.push_back({files->mount_folder, kModels, true});
-  launch.container.mounts.push_back({launch.folder, launch.folder, false});
+  launch.container = container_of(launch, profile, *settings, host);
+  launch.container.mounts = {{files->mount_folder, kModels, true}, {launch.folder, launch.folder, false}};
   launch.container.cdi_devices = *cdi;
   if (able->has_shell) engine::wrap_for_log(launch.container, image->entrypoint, launch.log.string());
   launch.container.labels["k3d.launch"] = launch_label(launch);
@@ -115,23 +136,6 @@ EngineAddress LaunchPlanner::address_of(const EngineCapabilities& able, const st
   return address;
 }
 
-LaunchSpec LaunchPlanner::container_of(const Launch& launch, const Profile& profile, const HostFacts& host) const {
-  LaunchSpec spec;
-  spec.name = "k3d-" + settings_->instance + "-" + std::to_string(launch.attempt);
-  spec.image = image_tag(*settings_, profile);
-  spec.args = launch.argv;
-  spec.env = profile.env;
-  spec.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
-  spec.env["CUDA_CACHE_PATH"] = "/tmp";
-  if (!launch.address.api_key.empty()) spec.env["LLAMA_API_KEY"] = launch.address.api_key;
-  spec.user = std::to_string(host.uid) + ":" + std::to_string(host.gid);
-  spec.groups = engine_groups(host, settings_->docker);
-  spec.labels = {{"k3d.instance", settings_->instance}, {"k3d.profile", profile.name},
-                 {"k3d.attempt", std::to_string(launch.attempt)}, {"k3d.boot_id", host.boot_id},
-                 {"k3d.spec", launch.spec_hash}};
-  return spec;
-}
-
 Task<Result<std::vector<std::string>>> LaunchPlanner::devices(Gpus gpus, std::vector<std::string> uuids) {
   if (gpus.choice == GpuChoice::none) co_return std::vector<std::string>();
   const Result<DockerInfo> docker = co_await containers_.info();
@@ -139,24 +143,24 @@ Task<Result<std::vector<std::string>>> LaunchPlanner::devices(Gpus gpus, std::ve
   co_return cdi_devices(gpus, *docker, uuids);
 }
 
-Task<Result<EngineCapabilities>> LaunchPlanner::capabilities(ImageInfo image) {
+Task<Result<EngineCapabilities>> LaunchPlanner::capabilities(ImageInfo image, std::string instance) {
   const std::string key = "capabilities:" + image.id;
   if (const auto kept = co_await journal_.get(key)) {
     Result<EngineCapabilities> known = engine::capabilities_from_json(*kept);
     if (known) co_return known;
   }
-  Result<EngineCapabilities> asked = co_await ask_image(image);
+  Result<EngineCapabilities> asked = co_await ask_image(image, std::move(instance));
   if (asked) journal_.put(key, engine::capabilities_to_json(*asked));
   co_return asked;
 }
 
 /// Runs the image's own --help, without network, devices or mounts, and looks for a shell.
-Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image) {
+Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image, std::string instance) {
   LaunchSpec spec;
-  spec.name = "k3d-" + settings_->instance + "-help-" + random_hex(4);
+  spec.name = "k3d-" + instance + "-help-" + random_hex(4);
   spec.image = image.id;
   spec.args = {"--help"};
-  spec.labels = {{"k3d.help", settings_->instance}};
+  spec.labels = {{"k3d.help", instance}};
   spec.host_network = false;
   spec.host_ipc = false;
   spec.memlock_unlimited = false;

@@ -31,11 +31,10 @@ class LaunchPlanner {
   static std::string spec_hash(const Profile& profile, const std::string& image_id, const std::string& files_identity);
 
  private:
-  Task<Result<EngineCapabilities>> capabilities(ImageInfo image);
-  Task<Result<EngineCapabilities>> ask_image(ImageInfo image);
+  Task<Result<EngineCapabilities>> capabilities(ImageInfo image, std::string instance);
+  Task<Result<EngineCapabilities>> ask_image(ImageInfo image, std::string instance);
   Task<Result<std::vector<std::string>>> devices(Gpus gpus, std::vector<std::string> uuids);
   EngineAddress address_of(const EngineCapabilities& able, const std::filesystem::path& folder);
-  LaunchSpec container_of(const Launch& launch, const Profile& profile, const HostFacts& host) const;
 
   Containers& containers_;
   HostProbe& host_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/engine/failures.hpp"
+#include "daemon/lifecycle/failure_of.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -48,14 +48,6 @@ void interrupt(Recovery& out, const std::vector<Operation>& open, std::size_t fr
   for (std::size_t i = from; i < open.size(); ++i) out.interrupted.emplace_back(open[i].id, interrupted(why));
 }
 
-Failure named(const char* code, const std::string& profile, std::string detail) {
-  Failure failure = engine::catalogued(code).value_or(Failure{});
-  failure.code = code;
-  failure.profile = profile;
-  failure.detail = std::move(detail);
-  return failure;
-}
-
 Recovery after_boot(const Memory& memory, const Boot& boot) {
   Recovery out;
   interrupt(out, memory.open, 0, "the host was rebooted");
@@ -64,7 +56,8 @@ Recovery after_boot(const Memory& memory, const Boot& boot) {
   if (boot.choice == Boot::Choice::last) out.boot = wanted;
   if (boot.choice == Boot::Choice::profile) out.boot = boot.profile;
   out.forget = out.boot.empty();
-  if (!wanted.empty()) out.failure = named("host_rebooted", wanted, "the host was rebooted while " + wanted + " ran");
+  if (wanted.empty()) return out;
+  out.failure = named_failure("host_rebooted", wanted, 0, "the host was rebooted while " + wanted + " ran");
   return out;
 }
 
@@ -82,7 +75,7 @@ Event missing(const Memory& memory, const Found& found) {
     return event::Missing{profile, memory.failure->failure, false, memory.failure->final};
   }
   const std::string detail = "its container was gone when k3d started";
-  return event::Missing{profile, named("removed_externally", profile, detail), true, true};
+  return event::Missing{profile, named_failure("removed_externally", profile, 0, detail), true, true};
 }
 
 }  // namespace

@@ -126,7 +126,10 @@ Task<Found> Effects::sort_out(std::vector<ContainerInfo> found, bool served) {
       continue;
     }
     const bool ended = launch && !found[i].running() && found[i].started_at;
-    if (ended) out.ended = Found::Ended{launch->profile, judge(*launch, found[i], served)};
+    if (ended) {
+      Failure failure = co_await judge(*launch, found[i], served);
+      out.ended = Found::Ended{launch->profile, std::move(failure)};
+    }
     co_await remove_leftover(found[i]);
   }
   co_return out;

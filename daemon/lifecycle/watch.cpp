@@ -66,13 +66,11 @@ Task<void> Effects::await_end(Engine engine) {
   if (ended) {
     const Phase phase = owner_.phase_;
     const bool ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
-    post(event::Exited{engine.launch.attempt, judge(engine.launch, *ended, ready)});
-  } else {
-    Failure failure = engine::catalogued("removed_externally").value();
-    failure.detail = ended.error().message;
-    failure.profile = engine.launch.profile;
-    failure.attempt = engine.launch.attempt;
+    Failure failure = co_await judge(engine.launch, *ended, ready);
     post(event::Exited{engine.launch.attempt, std::move(failure)});
+  } else {
+    post(event::Exited{engine.launch.attempt, named_failure("removed_externally", engine.launch.profile,
+                                                            engine.launch.attempt, ended.error().message)});
   }
 }
 
@@ -102,19 +100,29 @@ Task<Result<ContainerInfo>> Effects::look_twice(ContainerInfo ended) {
   co_return ended;
 }
 
-Failure Effects::judge(const Launch& launch, const ContainerInfo& ended, bool ready) const {
+Task<Failure> Effects::judge(Launch launch, ContainerInfo ended, bool ready) {
   engine::Evidence evidence;
   evidence.exit_code = ended.exit_code;
   evidence.oom_killed = ended.oom_killed;
   evidence.docker_restarted = docker_restarted(ended);
   evidence.kernel_oom = oom_kills_ && owner_.ports_.host.oom_kills() > *oom_kills_;
   evidence.ready = ready;
-  evidence.lines = log_tail(launch.folder / "engine.log", kEvidenceLines);
+  evidence.lines = co_await tail_of(launch.folder / "engine.log", kEvidenceLines);
   Failure failure = engine::classify(evidence);
   failure.profile = launch.profile;
   failure.attempt = launch.attempt;
   failure.at = ended.finished_at.value_or(system_clock::now());
-  return failure;
+  co_return failure;
+}
+
+Task<std::vector<std::string>> Effects::tail_of(std::filesystem::path log, std::size_t lines) {
+  auto read = [log = std::move(log), lines] { return log_tail(log, lines); };
+  co_return co_await offload(files_, std::move(read));
+}
+
+Task<Bytes> Effects::length_of(std::filesystem::path log) {
+  auto look = [log = std::move(log)] { return log_length(log); };
+  co_return co_await offload(files_, std::move(look));
 }
 
 Task<void> Effects::poll_health(Engine engine) {
@@ -132,27 +140,33 @@ Task<void> Effects::watch_load(Engine engine) {
   const std::filesystem::path log = engine.launch.folder / "engine.log";
   const seconds limit = stall_limit(*owner_.settings_, engine.launch.profile);
   LoadMeter meter(engine.launch.weight_bytes, steady_clock::now());
-  while (owner_.phase_ == Phase::loading || owner_.phase_ == Phase::starting) {
-    // Docker may have been silent right after the start, when the process was first asked for.
-    if (engine.pid == 0) engine.pid = co_await first_process(engine.container);
-    const int pid = engine.pid > 0 ? owner_.ports_.host.engine_pid(engine.pid) : 0;
-    const auto io = pid > 0 ? owner_.ports_.host.process_io(pid) : std::nullopt;
-    meter.sample(io, log_length(log), steady_clock::now());
+  do {
+    engine.pid = co_await first_process(engine);
+    const Bytes length = co_await length_of(log);
+    // Asking takes time: the figures of a load that is over would stay for good.
+    if (owner_.phase_ != Phase::loading && owner_.phase_ != Phase::starting) co_return;
+    meter.sample(figures_of(engine), length, steady_clock::now());
     owner_.set_load(meter.view());
     if (meter.silent_for(steady_clock::now()) >= limit) {
+      const std::vector<std::string> last = co_await tail_of(log, 20);
       post(event::GaveUp{engine.launch.attempt, engine::load_stalled(engine.launch.profile, engine.launch.attempt, limit,
-                                                                     log_tail(log, 20),
-                                                                     owner_.conditions_.has("numa_balancing_on"))});
+                                                                     last, owner_.conditions_.has("numa_balancing_on"))});
       co_return;
     }
-    if (!co_await sleep_for(kProgressInterval)) co_return;
-  }
+  } while (co_await sleep_for(kProgressInterval));
 }
 
-/// 0 while Docker doesn't say.
-Task<int> Effects::first_process(ContainerId container) {
-  const Result<ContainerInfo> info = co_await owner_.ports_.containers.inspect(container);
+/// Docker may have been silent right after the start, or the container not begun yet: it is asked again. 0 while it
+/// doesn't say.
+Task<int> Effects::first_process(Engine engine) {
+  if (engine.pid > 0) co_return engine.pid;
+  const Result<ContainerInfo> info = co_await owner_.ports_.containers.inspect(engine.container);
   co_return info ? info->pid : 0;
+}
+
+std::optional<ProcessIo> Effects::figures_of(const Engine& engine) const {
+  const int pid = engine.pid > 0 ? owner_.ports_.host.engine_pid(engine.pid) : 0;
+  return pid > 0 ? owner_.ports_.host.process_io(pid) : std::nullopt;
 }
 
 Task<void> Effects::probe(Engine engine) {
@@ -177,7 +191,11 @@ Task<void> Effects::probe(Engine engine) {
 Task<void> Effects::bound_log_of(Engine engine) {
   const std::filesystem::path log = engine.launch.folder / "engine.log";
   do {
-    bound_log(log, kLogLimit);
+    auto bound = [log] {
+      bound_log(log, kLogLimit);
+      return true;
+    };
+    co_await offload(files_, std::move(bound));
   } while (co_await sleep_for(kLogInterval));
 }
 
@@ -207,11 +225,19 @@ Task<void> Effects::collect_log(Engine engine) {
   const std::filesystem::path file = engine.launch.folder / "engine.log";
   // Docker gives the whole log again: what an earlier daemon wrote of it would be there twice.
   if (engine.adopted) {
-    if (const Status emptied = write_file(file, "", 0600); !emptied) log::warning("the engine's log may repeat itself");
+    auto empty = [file] { return write_file(file, "", 0600); };
+    const Status emptied = co_await offload(files_, std::move(empty));
+    if (!emptied) log::warning("the engine's log may repeat itself");
   }
   const auto stream = owner_.ports_.containers.logs(engine.container, LogRequest{true, {}, std::nullopt});
   auto line = co_await stream->next();
-  for (; line && *line; line = co_await stream->next()) append_line(file, (*line)->text);
+  for (; line && *line; line = co_await stream->next()) {
+    auto keep = [file, text = std::move((*line)->text)] {
+      append_line(file, text);
+      return true;
+    };
+    co_await offload(files_, std::move(keep));
+  }
   logged_ = std::max(logged_, engine.launch.attempt);
   logging_.notify();
 }
