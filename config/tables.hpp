@@ -6,11 +6,6 @@
 
 namespace k3d::config {
 
-/// A draft model is not built yet: decoded to check its syntax and to refuse it by name.
-struct Speculative {
-  std::string type, model;
-};
-
 const Fields<Settings>& root_fields();
 const Fields<ControlSettings>& control_fields();
 const Fields<ProxySettings>& proxy_fields();

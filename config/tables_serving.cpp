@@ -245,6 +245,7 @@ const Fields<Placement>& placement_fields(PlacementMode mode) {
       return kCpuMoe;
     case PlacementMode::override_tensors:
       return kOverride;
+    case PlacementMode::pinned:  // refused as not yet built
     case PlacementMode::fit:
       break;
   }

@@ -40,6 +40,9 @@ Json placement_value(const Placement& placement) {
       out["layers"] = auto_or(placement.n_cpu_moe);
       out["tensor_split"] = placement.tensor_split.empty() ? Json("auto") : Json(placement.tensor_split);
       break;
+    case PlacementMode::pinned:
+      out["mode"] = "pinned";
+      break;
     case PlacementMode::override_tensors:
       out["mode"] = "override";
       out["tensors"] = Json(placement.tensors);

@@ -10,6 +10,7 @@
 
 #include "daemon/base/error.hpp"
 #include "daemon/base/units.hpp"
+#include "daemon/model/quants.hpp"
 
 namespace k3d {
 
@@ -68,12 +69,12 @@ struct Model {
   friend bool operator==(const Model&, const Model&) = default;
 };
 
-enum class PlacementMode { fit, n_cpu_moe, override_tensors };
+enum class PlacementMode { fit, n_cpu_moe, override_tensors, pinned };
 
 struct Placement {
   PlacementMode mode = PlacementMode::fit;
   std::vector<int> fit_target_mib;     ///< one for all or one per GPU; empty: auto
-  std::optional<int> n_cpu_moe;        ///< set in mode n_cpu_moe
+  std::optional<int> n_cpu_moe;        ///< in mode n_cpu_moe; nothing: auto, the fewest that fit
   std::vector<double> tensor_split;    ///< empty: auto
   std::vector<std::string> tensors;    ///< "REGEX=DEVICE", mode override_tensors
 
@@ -89,6 +90,18 @@ struct Gpus {
   friend bool operator==(const Gpus&, const Gpus&) = default;
 };
 
+/// How answers are drafted a few tokens ahead, for the model to check at once.
+struct Speculative {
+  std::string type;             ///< draft-dspark, ngram-mod, …: llama-server's word
+  std::string model;            ///< one of models; empty for the ngram types
+  std::string device = "last";  ///< last: the GPU that holds the output layer; an index, or a device's name
+  int n_max = 7;                ///< tokens of a draft at most
+
+  friend bool operator==(const Speculative&, const Speculative&) = default;
+};
+
+/// How a start is checked beforehand: by k3d's own plan, or by a dry run of the engine besides.
+enum class Preflight { computed, exact };
 enum class WhileLoading { reject, hold };
 enum class OnFailure { rollback, stay_down };
 enum class OnRequest { refuse, switch_over };
@@ -100,6 +113,8 @@ struct Profile {
   std::string image;   ///< exactly one is set
   Gpus gpus;
   Placement placement;
+  std::optional<Speculative> speculative;
+  Preflight preflight = Preflight::computed;
   int context = 131072;  ///< tokens, total over the slots
   int slots = 8;
   std::optional<int> batch, ubatch;  ///< nothing: by placement
@@ -148,6 +163,7 @@ struct Settings {
   HubSettings hub;
   std::map<std::string, Source> sources;
   std::map<std::string, Model> models;
+  QuantCatalogue quants;
   std::vector<Profile> profiles;  ///< in the order of the file
 
   [[nodiscard]] const Profile* find_profile(const std::string& name) const;
