@@ -2,6 +2,7 @@
 #include "config/builtin.hpp"
 #include "config/config.hpp"
 #include "config/profiles.hpp"
+#include "config/quants.hpp"
 #include "config/rules.hpp"
 #include "config/tables.hpp"
 #include "config/validate.hpp"
@@ -46,6 +47,14 @@ void decode_named(const Entries& root, const std::string& key, const Fields<T>& 
   }
 }
 
+void decode_known_quants(const Entries& root, Settings& settings, Reporter& reporter) {
+  const Entry* section = root.find("quants");
+  if (section == nullptr) return;
+  std::vector<std::string> models;
+  for (const auto& [name, _] : settings.models) models.push_back(name);
+  decode_quants(*section->value, section->key_node->place, "quants", models, settings.quants, reporter);
+}
+
 void decode_profiles(const Entries& root, Settings& settings, Reporter& reporter) {
   const Entry* section = root.find("profiles");
   if (section == nullptr) return;
@@ -66,6 +75,7 @@ void decode_root(const Node& document, Settings& settings, Reporter& reporter) {
   validate_docker(settings.docker, docker, reporter);
   decode_named<Source>(*root, "sources", source_fields(), validate_source, settings.sources, reporter);
   decode_named<Model>(*root, "models", model_fields(), validate_model, settings.models, reporter);
+  decode_known_quants(*root, settings, reporter);
   decode_profiles(*root, settings, reporter);
   validate_boot(settings, *root, reporter);
 }
@@ -79,6 +89,7 @@ Decoded decode(std::string_view yaml, const std::filesystem::path& file) {
   settings.control.token_file = "/etc/k3d/token";
   settings.sources = builtin_sources();
   settings.models = builtin_models();
+  settings.quants = builtin_quants();
   Reporter reporter;
   if (const std::optional<Node> document = parse_document(yaml, reporter)) decode_root(*document, settings, reporter);
   decoded.mistakes = reporter.take();

@@ -80,6 +80,7 @@ std::vector<std::string> differences(const Settings& before, const Settings& aft
   }
   compare_named("sources", before.sources, after.sources, out);
   compare_named("models", before.models, after.models, out);
+  compare_named("quants", before.quants, after.quants, out);
   compare_named("profiles", by_name(before.profiles), by_name(after.profiles), out);
   return out;
 }

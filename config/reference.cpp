@@ -1,5 +1,6 @@
 #include "config/reference.hpp"
 
+#include "config/quants.hpp"
 #include "config/tables.hpp"
 #include "daemon/base/json.hpp"
 
@@ -167,6 +168,7 @@ Json section_schema(const std::string& key) {
   if (key == "hub") return fields_schema(infos(hub_fields()));
   if (key == "sources") return named_schema(fields_schema(infos(source_fields())));
   if (key == "models") return named_schema(fields_schema(infos(model_fields())));
+  if (key == "quants") return named_schema(named_schema(fields_schema(infos(quant_fields()))));
   if (key == "profiles") return named_schema(fields_schema(infos(profile_fields())));
   return placement_schema();
 }
@@ -214,7 +216,7 @@ std::string reference_markdown() {
   return table("Top level", infos(root_fields())) + table("`control`", infos(control_fields())) +
          table("`proxy`", infos(proxy_fields())) + table("`docker`", infos(docker_fields())) +
          table("`hub`", infos(hub_fields())) + table("`sources.NAME`", infos(source_fields())) +
-         table("`models.NAME`", infos(model_fields())) + table("`profiles.NAME`", infos(profile_fields())) +
+         table("`models.NAME`", infos(model_fields())) + table("`quants.MODEL.QUANT`", infos(quant_fields())) + table("`profiles.NAME`", infos(profile_fields())) +
          table("`placement`, mode `fit`", infos(placement_fields(PlacementMode::fit))) +
          table("`placement`, mode `n_cpu_moe`", infos(placement_fields(PlacementMode::n_cpu_moe))) +
          table("`placement`, mode `override`", infos(placement_fields(PlacementMode::override_tensors))) +

@@ -57,6 +57,8 @@ const Fields<Settings>& root_fields() {
         "that name overrides key by key."}},
       {{"models", shape::section("a map of names to models"), "{}",
         "Models of the hub or files of this host. Built in: kimi-k3; an entry of that name overrides key by key."}},
+      {{"quants", shape::section("a map of models to maps of quants, see quants"), "{}",
+        "What is known of quants. Built in: config/quants.yaml; what is written overrides it key by key."}},
       {{"profiles", shape::section("a map of names to profiles"), "{}",
         "Named ways to serve; at most one runs at a time."}},
   };

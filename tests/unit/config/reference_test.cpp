@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "config/quants.hpp"
 #include "config/tables.hpp"
 #include "daemon/base/json.hpp"
 #include "decoding.hpp"
@@ -32,6 +33,7 @@ std::vector<const FieldInfo*> every_field() {
   add_all(out, hub_fields());
   add_all(out, source_fields());
   add_all(out, model_fields());
+  add_all(out, quant_fields());
   add_all(out, profile_fields());
   for (const PlacementMode mode : {PlacementMode::fit, PlacementMode::n_cpu_moe, PlacementMode::override_tensors}) {
     add_all(out, placement_fields(mode));
