@@ -23,8 +23,12 @@ using Used = std::vector<std::int64_t>;
 
 class Search {
  public:
-  Search(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins)
-      : model_(model), all_(model.architecture().layers + 1), moe_(model.architecture().experts > 0) {
+  Search(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins,
+         Offload offload)
+      : model_(model),
+        all_(model.architecture().layers + 1),
+        moe_(model.architecture().experts > 0),
+        offload_(offload == Offload::counted) {
     for (std::size_t i = 0; i < free.size(); ++i) {
       targets_.push_back(static_cast<std::int64_t>(free[i]) - static_cast<std::int64_t>(margins[i]));
     }
@@ -75,7 +79,7 @@ class Search {
     std::vector<double> split;
     for (const DeviceFill& fill : fills) split.push_back(fill.layers);
     const int total = static_cast<int>(std::accumulate(split.begin(), split.end(), 0.0));
-    Placed result{layer_devices(all_ - 1, total, split), {}, false};
+    Placed result{layer_devices(all_ - 1, total, split), {}, false, offload_};
     int at = all_ - total;
     for (const DeviceFill& fill : fills) {
       at += fill.full();
@@ -219,7 +223,7 @@ class Search {
 
   const MemoryModel& model_;
   int all_;   ///< layers and the output
-  bool moe_;
+  bool moe_, offload_;
   Used targets_;
   Fills fills_;
   Used used_;
@@ -228,16 +232,19 @@ class Search {
 
 }  // namespace
 
-FitOutcome search_fit(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins) {
+FitOutcome search_fit(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins,
+                      Offload offload) {
   const int layers = model.architecture().layers;
   const std::vector<double> split(free.begin(), free.end());
-  const Placed unchanged{layer_devices(layers, layers + 1, split), {}, false};
-  Search search(model, free, margins);
-  if (search.fits(unchanged)) return {true, {}, unchanged};
+  const Placed unchanged{layer_devices(layers, layers + 1, split), {}, false, offload == Offload::counted};
+  Search search(model, free, margins, offload);
+  if (search.fits(unchanged)) return {true, {}, Placed{unchanged.layer_device, {}, false, true}};
   const bool dense_fits = model.architecture().experts > 0 && search.dense_fits(unchanged);
   search.fill_dense();
   if (dense_fits) search.convert_to_full();
-  return search.outcome();
+  FitOutcome outcome = search.outcome();
+  outcome.placed.offload = true;
+  return outcome;
 }
 
 }  // namespace k3d::planning

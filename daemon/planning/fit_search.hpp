@@ -27,9 +27,13 @@ struct FitOutcome {
   Placed placed;
 };
 
+/// Whether the search counts what the first device needs to compute with experts in host RAM while some are there.
+enum class Offload { counted, ignored };
+
 /// Source: llama.cpp common/fit.cpp, common_params_fit_impl, for a given context (never reduced): dense layers back to
 /// front, then full layers front to back by false position, then one more layer split onto the next device.
 /// `free` as the engine sees it (cudaMemGetInfo), `margins` one per device. Needs at least one device.
-FitOutcome search_fit(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins);
+FitOutcome search_fit(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins,
+                      Offload offload = Offload::counted);
 
 }  // namespace k3d::planning

@@ -20,6 +20,7 @@ struct ComputeQuestion {
   std::vector<Device> devices;
   bool overrides = false;         ///< some tensor is not where its layer is
   bool whole = true;              ///< all layers and the output are on devices
+  bool offload = true;            ///< the first device computes with experts that are in host RAM
   Bytes first_expert = 0;         ///< size of the first expert tensor that is in host RAM; 0: none is
 };
 

@@ -40,6 +40,7 @@ ComputeQuestion question_of(const Placed& placed, const ModelWeights& weights, i
   ComputeQuestion question;
   question.devices.resize(static_cast<std::size_t>(devices));
   question.overrides = placed.overrides || !placed.moves.empty();
+  question.offload = placed.offload;
   describe_layers(placed, question);
   if (devices > 0) describe_host_experts(placed, weights, question);
   return question;

@@ -27,6 +27,7 @@ struct Placed {
   std::vector<int> layer_device;  ///< Architecture::layers + 1
   std::vector<Move> moves;
   bool overrides = false;         ///< the engine is given patterns, even if they move nothing
+  bool offload = true;            ///< the first device computes with experts that are in host RAM
 };
 
 struct MemoryUse {
