@@ -7,70 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "daemon/adapters/proc_machine.hpp"
+#include "daemon/adapters/proc_text.hpp"
 
 namespace k3d::adapters {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Files of /proc have no size: read to the end, a few MiB at most (cpuinfo of a large host).
-std::string read(const fs::path& path) {
-  constexpr std::size_t kLimit = 8 * kMiB;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  char piece[16384];
-  while (file && text.size() < kLimit) {
-    file.read(piece, sizeof piece);
-    text.append(piece, static_cast<std::size_t>(file.gcount()));
-  }
-  return text;
-}
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::uint64_t value = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (ec != std::errc()) return std::nullopt;
-  return value;
-}
-
-/// What stands behind "KEY:" in a file of such lines.
-std::optional<std::string> value_of(const std::string& text, std::string_view key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t colon = line.find_first_not_of(" \t", key.size());
-    if (colon == std::string::npos || line[colon] != ':') continue;
-    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? std::string() : line.substr(begin);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> number_of(const std::string& text, std::string_view key) {
-  const auto value = value_of(text, key);
-  return value ? number(*value) : std::nullopt;
-}
-
-/// Different (physical id, core id); where the kernel names none, every processor is one.
-int physical_cores(const std::string& cpuinfo) {
-  std::set<std::pair<std::string, std::string>> cores;
-  int processors = 0;
-  std::string package, line;
-  std::istringstream lines(cpuinfo);
-  while (std::getline(lines, line)) {
-    if (line.starts_with("processor")) ++processors;
-    if (const auto id = value_of(line, "physical id")) package = *id;
-    if (const auto id = value_of(line, "core id")) cores.emplace(package, *id);
-  }
-  const int count = cores.empty() ? processors : static_cast<int>(cores.size());
-  return std::max(1, count);
-}
 
 std::vector<std::string> supplementary_groups() {
   std::vector<gid_t> gids(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
@@ -92,7 +39,7 @@ std::vector<std::string> gpu_uuids(const fs::path& folder) {
   std::sort(devices.begin(), devices.end());
   std::vector<std::string> uuids;
   for (const fs::path& device : devices) {
-    const auto uuid = value_of(read(device / "information"), "GPU UUID");
+    const auto uuid = value_of(proc_text(device / "information"), "GPU UUID");
     // Until something has used a GPU the driver may show question marks. Without one of them, indexes would be wrong.
     if (!uuid || !uuid->starts_with("GPU-") || uuid->find('?') != std::string::npos) return {};
     uuids.push_back(uuid->substr(0, uuid->find_last_not_of(" \t") + 1));
@@ -107,7 +54,7 @@ std::string behind_name(const std::string& stat) {
 }
 
 std::string name_of(const fs::path& root, int pid) {
-  std::string name = read(root / std::to_string(pid) / "comm");
+  std::string name = proc_text(root / std::to_string(pid) / "comm");
   name.erase(name.find_last_not_of('\n') + 1);
   return name;
 }
@@ -117,9 +64,9 @@ std::vector<int> scan_for_children(const fs::path& root, int parent) {
   std::vector<int> children;
   std::error_code ec;
   for (fs::directory_iterator at(root, ec), end; !ec && at != end; at.increment(ec)) {
-    const auto pid = number(at->path().filename().string());
+    const auto pid = leading_number(at->path().filename().string());
     if (!pid) continue;
-    std::istringstream fields(behind_name(read(at->path() / "stat")));
+    std::istringstream fields(behind_name(proc_text(at->path() / "stat")));
     std::string state;
     int of = 0;
     if (fields >> state >> of && of == parent) children.push_back(static_cast<int>(*pid));
@@ -133,7 +80,7 @@ std::vector<int> children_of(const fs::path& root, int parent) {
   const fs::path list = root / pid / "task" / pid / "children";
   std::error_code ec;
   if (!fs::exists(list, ec)) return scan_for_children(root, parent);
-  std::istringstream pids(read(list));
+  std::istringstream pids(proc_text(list));
   std::vector<int> children;
   for (int child = 0; pids >> child;) children.push_back(child);
   return children;
@@ -185,14 +132,14 @@ class Socket {
 
 HostFacts ProcHost::facts() {
   HostFacts facts;
-  facts.physical_cores = physical_cores(read(root_ / "cpuinfo"));
-  if (const auto kib = number_of(read(root_ / "meminfo"), "MemTotal")) facts.ram_bytes = *kib * kKiB;
+  facts.physical_cores = std::max(1, cpu_of(proc_text(root_ / "cpuinfo")).cores);
+  if (const auto kib = number_of(proc_text(root_ / "meminfo"), "MemTotal")) facts.ram_bytes = *kib * kKiB;
   facts.uid = ::geteuid();
   facts.gid = ::getegid();
   facts.groups = supplementary_groups();
-  facts.boot_id = read(root_ / "sys/kernel/random/boot_id");
+  facts.boot_id = proc_text(root_ / "sys/kernel/random/boot_id");
   facts.boot_id.erase(facts.boot_id.find_last_not_of('\n') + 1);
-  const std::string balancing = read(root_ / "sys/kernel/numa_balancing");
+  const std::string balancing = proc_text(root_ / "sys/kernel/numa_balancing");
   facts.numa_balancing = !balancing.empty() && balancing[0] != '0';
   facts.gpu_uuids = gpu_uuids(gpus_);
   return facts;
@@ -217,7 +164,7 @@ int ProcHost::engine_pid(int container_pid) {
 bool ProcHost::is_there(int pid) { return fs::exists(root_ / std::to_string(pid) / "comm"); }
 
 std::uint64_t ProcHost::oom_kills() {
-  std::istringstream lines(read(root_ / "vmstat"));
+  std::istringstream lines(proc_text(root_ / "vmstat"));
   std::string line;
   constexpr std::string_view kKey = "oom_kill ";
   while (std::getline(lines, line)) {
@@ -229,15 +176,15 @@ std::uint64_t ProcHost::oom_kills() {
 std::optional<ProcessIo> ProcHost::process_io(int pid) {
   if (pid <= 0) return std::nullopt;
   const fs::path folder = root_ / std::to_string(pid);
-  const std::string io = read(folder / "io");
+  const std::string io = proc_text(folder / "io");
   const auto read_bytes = number_of(io, "rchar"), disk_bytes = number_of(io, "read_bytes");
-  const auto ticks = cpu_ticks(read(folder / "stat"));
+  const auto ticks = cpu_ticks(proc_text(folder / "stat"));
   if (!read_bytes || !disk_bytes || !ticks) return std::nullopt;
   ProcessIo result;
   result.read_bytes = *read_bytes;
   result.disk_bytes = *disk_bytes;
   result.cpu_ticks = *ticks;
-  result.resident_file = number_of(read(folder / "status"), "RssFile").value_or(0) * kKiB;
+  result.resident_file = number_of(proc_text(folder / "status"), "RssFile").value_or(0) * kKiB;
   return result;
 }
 

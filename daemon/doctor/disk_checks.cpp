@@ -86,6 +86,7 @@ void judge_access(const DiskFacts& disk, Found& found) {
 
 void judge_free(const DiskFacts& disk, Found& found) {
   if (disk.use == DiskUse::model_files) return;
+  if (disk.total_bytes == 0) return found.add(CheckResult::skip, at(disk) + ": its size is closed to k3d");
   const bool state = disk.use == DiskUse::state;
   const bool enough = disk.free_bytes + disk.weights_bytes >= (state ? kLeastState : kSmallestQuant);
   const CheckResult too_little = state && disk.free_bytes < kLeastState / 10 ? CheckResult::fail : CheckResult::warn;

@@ -19,7 +19,7 @@ namespace k3d {
 template <class T>
 using Known = std::expected<T, std::string>;
 
-[[nodiscard]] inline std::unexpected<std::string> unknown(std::string why = "nobody looked") {
+[[nodiscard]] inline std::unexpected<std::string> unknown(std::string why = "could not be looked at in time") {
   return std::unexpected<std::string>(std::move(why));
 }
 
@@ -98,7 +98,7 @@ struct DiskFacts {
   DiskUse use = DiskUse::state;
   std::filesystem::path path;   ///< as configured
   std::filesystem::path there;  ///< itself, or the nearest folder above it that exists
-  Bytes total_bytes = 0, free_bytes = 0;
+  Bytes total_bytes = 0, free_bytes = 0;  ///< a total of 0: not known
   Bytes weights_bytes = 0;  ///< of a cache: what it has of the configured models
   std::string filesystem;
   Known<DiskKind> kind = unknown();

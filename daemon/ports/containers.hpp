@@ -104,7 +104,7 @@ class Containers {
   virtual Task<Result<ContainerInfo>> wait(ContainerId id) = 0;
   virtual Task<Result<ContainerInfo>> inspect(ContainerId id) = 0;
   virtual Task<Status> remove(ContainerId id) = 0;  ///< by force; fine if it is gone
-  /// Every container, stopped ones too, that has `label` ("k3d.instance=default").
+  /// Every container, stopped ones too, that has `label` ("k3d.instance=default", or "k3d.instance" with any value).
   virtual Task<Result<std::vector<ContainerInfo>>> list(std::string label) = 0;
   virtual Task<Result<ContainerStats>> stats(ContainerId id) = 0;
   virtual Task<Result<bool>> has_file(ContainerId id, std::string path) = 0;

@@ -226,7 +226,9 @@ Task<Result<std::vector<ContainerInfo>>> FakeContainers::list(std::string label)
   const std::size_t equals = label.find('=');
   for (const FakeContainer& container : all_) {
     const auto has = container.info.labels.find(label.substr(0, equals));
-    if (has != container.info.labels.end() && has->second == label.substr(equals + 1)) found.push_back(container.info);
+    if (has == container.info.labels.end()) continue;
+    // As Docker does: a label without a value stands for any.
+    if (equals == std::string::npos || has->second == label.substr(equals + 1)) found.push_back(container.info);
   }
   co_return found;
 }
