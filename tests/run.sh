@@ -96,8 +96,9 @@ case $mode in
   bench)
     install
     if ! command -v nginx wrk >/dev/null; then apt-get install -qy --no-install-recommends nginx-light wrk; fi
-    build release proxy_server gguf_headers k3d k3ctl
+    build release proxy_server gguf_headers plan_accuracy k3d k3ctl
     tests/bench/headers.sh
+    build/release/tests/bench/plan_accuracy
     tests/bench/run.sh
     engine
     model=$(packaging/engine/make_tiny_model.sh /var/tmp/k3d-test/tiny.gguf)

@@ -29,6 +29,13 @@ struct Subject {
   Serving serving;
 };
 
+/// A draft model may be wrong up to so many tokens back; n-grams are checked without a state of their own.
+int draft_tokens(const PlanInputs& inputs) {
+  if (inputs.draft) return inputs.draft->model ? std::max(inputs.draft->n_max, 0) : 0;
+  const auto& speculative = inputs.profile.speculative;
+  return speculative && !speculative->model.empty() ? std::max(speculative->n_max, 0) : 0;
+}
+
 Result<Subject> subject_of(const PlanInputs& inputs) {
   if (!inputs.model) return fail(Code::files_missing, "the model's headers aren't known");
   auto architecture = read_architecture(*inputs.model);
@@ -40,7 +47,7 @@ Result<Subject> subject_of(const PlanInputs& inputs) {
   if (subject.serving.cache == nullptr || !cache_type_fits(subject.architecture, *subject.serving.cache)) {
     return fail(Code::invalid_request, fmt::format("cache type {} doesn't suit this model", profile.cache_type));
   }
-  if (inputs.draft && inputs.draft->model) subject.serving.rollback = std::max(inputs.draft->n_max, 0);
+  subject.serving.rollback = draft_tokens(inputs);
   subject.weights = weigh(*inputs.model, subject.architecture);
   return subject;
 }

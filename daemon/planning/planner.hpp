@@ -39,7 +39,7 @@ struct PlanInputs {
   Profile profile;  ///< placement, context, slots, batch, ubatch, cache_type, cache_ram, ctx_checkpoints count
   std::shared_ptr<const ModelHeaders> model;
   Bytes mmproj_bytes = 0;           ///< 0: no vision
-  std::optional<DraftModel> draft;
+  std::optional<DraftModel> draft;  ///< of profile.speculative; nothing though that names a model: not known yet
   std::vector<GpuMemory> gpus;      ///< empty: everything runs on the CPU
   std::optional<HostRam> ram;       ///< nothing: unknown, then nothing is said of it
   std::optional<MeasuredCompute> measured;

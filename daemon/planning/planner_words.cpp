@@ -85,7 +85,9 @@ void warn_of_slots(const PlanFacts& facts, Plan& plan) {
     plan.warnings.push_back(fmt::format("{} slots are past the knee: throughput peaks at {}, and each slot holds {} of state",
                                         slots, kKneeSlots, format_bytes(checkpoint_bytes(facts.model.architecture()))));
   }
-  if (facts.inputs.draft && slots >= kDraftSlots) {
+  const bool drafts = facts.model.serving().rollback > 0;
+  if (drafts && !facts.inputs.draft) plan.warnings.push_back("the draft model's own memory isn't counted: its file isn't known");
+  if (drafts && slots >= kDraftSlots) {
     plan.warnings.push_back(fmt::format("a draft isn't worth it at {} slots: it speeds up one or two requests at a time, "
                                         "and lost a fifth of the throughput at {}", slots, kDraftSlots));
   }
