@@ -128,6 +128,7 @@ PlacementMode mode_of(const Entries& entries) {
   if (mode == nullptr) return PlacementMode::fit;
   if (mode->value->text == "n_cpu_moe") return PlacementMode::n_cpu_moe;
   if (mode->value->text == "override") return PlacementMode::override_tensors;
+  if (mode->value->text == "pinned") return PlacementMode::pinned;
   return PlacementMode::fit;
 }
 
@@ -187,8 +188,7 @@ Profile decode_profile(const ProfileText& text, Reporter& reporter) {
   }
   if (const Entry* draft = text.entries.find("speculative")) {
     const auto entries = entries_of(*draft->value, draft->key_node->place, draft->path, reporter);
-    Speculative speculative;
-    if (entries) decode_fields(speculative_fields(), *entries, speculative, reporter);
+    if (entries) decode_fields(speculative_fields(), *entries, profile.speculative.emplace(), reporter);
   }
   return profile;
 }

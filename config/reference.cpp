@@ -158,6 +158,7 @@ Json placement_schema() {
   add(PlacementMode::fit, "fit");
   add(PlacementMode::n_cpu_moe, "n_cpu_moe");
   add(PlacementMode::override_tensors, "override");
+  add(PlacementMode::pinned, "pinned");
   return any_of(std::move(modes));
 }
 
@@ -170,6 +171,7 @@ Json section_schema(const std::string& key) {
   if (key == "models") return named_schema(fields_schema(infos(model_fields())));
   if (key == "quants") return named_schema(named_schema(fields_schema(infos(quant_fields()))));
   if (key == "profiles") return named_schema(fields_schema(infos(profile_fields())));
+  if (key == "speculative") return fields_schema(infos(speculative_fields()));
   return placement_schema();
 }
 
@@ -220,6 +222,7 @@ std::string reference_markdown() {
          table("`placement`, mode `fit`", infos(placement_fields(PlacementMode::fit))) +
          table("`placement`, mode `n_cpu_moe`", infos(placement_fields(PlacementMode::n_cpu_moe))) +
          table("`placement`, mode `override`", infos(placement_fields(PlacementMode::override_tensors))) +
+         table("`placement`, mode `pinned`", infos(placement_fields(PlacementMode::pinned))) +
          table("`speculative`", infos(speculative_fields()));
 }
 

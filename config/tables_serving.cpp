@@ -57,9 +57,10 @@ void set_fit_target(Placement& placement, const Value& value) {
 }
 
 FieldInfo mode_info() {
-  return {"mode", shape::choice({"fit", "n_cpu_moe", "override"}, {"pinned"}), "fit",
+  return {"mode", shape::choice({"fit", "n_cpu_moe", "override", "pinned"}), "fit",
           "fit: llama-server fits layers and experts into what is free; n_cpu_moe: the experts of the first N layers "
-          "stay on the CPU; override: tensors go where a list says; pinned (not yet): the last good load again."};
+          "stay on the CPU; override: tensors go where a list says; pinned: where the last good load put them, without "
+          "a search; until there was one, fit."};
 }
 
 }  // namespace
@@ -153,8 +154,8 @@ const Fields<Profile>& profile_fields() {
       {{"extra_args", shape::list(shape::text_as_written("one argument", rules::extra_arg), 0, 256), "[]",
         "Further arguments of llama-server, one an item; never those that k3d computes."},
        [](Profile& p, const Value& v) { p.extra_args = texts(v); }},
-      {{"speculative", shape::section("a map, see speculative"), "null", "A draft model.", false,
-        "draft models aren't built"}},
+      {{"speculative", shape::section("a map, see speculative"), "null",
+        "Drafts of a few tokens ahead, which the model checks at once."}},
       {{"aliases",
         shape::list(shape::text("a name of up to 128 letters, digits and . _ : / @ + -", rules::alias), 0, 32), "[]",
         "Further names that this profile answers to. Those of an extended profile are shared: they mean whichever "
@@ -190,8 +191,10 @@ const Fields<Profile>& profile_fields() {
       {{"self_heal", shape::boolean(), "false", "Apply the remedy of a failure by itself, at most twice."},
        [](Profile& p, const Value& v) { p.self_heal = v.truth; }},
       {{"preflight", shape::choice({"computed", "exact"}), "computed",
-        "How a start is checked beforehand: computed from the files' headers, or exact by the engine itself.", false,
-        "asking the engine beforehand isn't built"}},
+        "How a start is checked beforehand: computed from the files' headers, or exact by the engine besides."},
+       [](Profile& p, const Value& v) {
+         p.preflight = v.text == "exact" ? Preflight::exact : Preflight::computed;
+       }},
       {{"allow_unproven", shape::boolean(), "false",
         "Start a quant that no gate has proven on this host or this GPU model."},
        [](Profile& p, const Value& v) { p.allow_unproven = v.truth; }},
@@ -220,16 +223,11 @@ const Fields<Placement>& placement_fields(PlacementMode mode) {
   };
   static const Fields<Placement> kCpuMoe{
       {mode_info()},
-      {{"layers",
-        [] {
-          Shape made = shape::integer(0, 1024);
-          made.later = {"auto"};
-          return made;
-        }(),
-        "null", "How many layers keep their experts on the CPU; auto isn't built yet.", true},
-       [](Placement& p, const Value& v) { p.n_cpu_moe = static_cast<int>(v.integer); }},
+      {{"layers", auto_or(shape::integer(0, 1024)), "null",
+        "How many layers keep their experts on the CPU; auto: the fewest with which it fits.", true},
+       [](Placement& p, const Value& v) { p.n_cpu_moe = number_or_auto(v); }},
       {{"tensor_split", auto_or(shape::list(shape::number(), 1, kMaxGpus)), "auto",
-        "Share of the layers for each GPU, such as [60, 34]."},
+        "Share of the layers for each GPU, such as [60, 34]; auto: as the plan computes it."},
        [](Placement& p, const Value& v) {
          for (const Value& item : v.items) p.tensor_split.push_back(item.number);
        }},
@@ -240,12 +238,14 @@ const Fields<Placement>& placement_fields(PlacementMode mode) {
         "Which tensors go to which device, such as \"blk\\\\.(1|2)\\\\.ffn_.*_exps=CPU\".", true},
        [](Placement& p, const Value& v) { p.tensors = texts(v); }},
   };
+  static const Fields<Placement> kPinned{{mode_info()}};
   switch (mode) {
     case PlacementMode::n_cpu_moe:
       return kCpuMoe;
     case PlacementMode::override_tensors:
       return kOverride;
-    case PlacementMode::pinned:  // refused as not yet built
+    case PlacementMode::pinned:
+      return kPinned;
     case PlacementMode::fit:
       break;
   }
@@ -259,13 +259,19 @@ const Fields<Speculative>& speculative_fields() {
                        "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}),
         "null", "How drafts are made.", true},
        [](Speculative& s, const Value& v) { s.type = v.text; }},
-      {{"model", name(), "null", "One of models; for the draft-* types."},
+      {{"model", name(), "null",
+        "One of models, the draft model; required for the draft-* types (draft-mtp may do without), refused for the "
+        "ngram-* types."},
        [](Speculative& s, const Value& v) { s.model = v.text; }},
       {{"device",
         shape::word_or(
             "last", shape::either(shape::integer(0, kMaxGpus - 1), shape::text("the name of a device", rules::device))),
-        "last", "The GPU that the draft model lives on."}},
-      {{"n_max", shape::integer(1, 64), "7", "Most tokens of one draft."}},
+        "last",
+        "The GPU that the draft model lives on: an index as in gpus, or a name such as CUDA7; last: the one that holds the "
+        "model's output, without which some engines abort."},
+       [](Speculative& s, const Value& v) { s.device = v.text; }},
+      {{"n_max", shape::integer(1, 64), "7", "Most tokens of one draft."},
+       [](Speculative& s, const Value& v) { s.n_max = static_cast<int>(v.integer); }},
   };
   return kFields;
 }

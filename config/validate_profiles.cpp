@@ -48,15 +48,55 @@ void check_model(const Settings& settings, const Profile& profile, const Entries
   }
 }
 
-void check_draft_model(const Settings& settings, const Entries& entries, Reporter& reporter) {
-  const Entry* draft = entries.find("speculative");
-  if (draft == nullptr || draft->value->kind != Node::Kind::map) return;
-  for (std::size_t i = 0; i < draft->value->keys.size(); ++i) {
-    if (draft->value->keys[i].text != "model") continue;
-    const Node& value = draft->value->items[i];
-    const Entry entry{"model", &draft->value->keys[i], &value, join_path(draft->path, "model")};
-    check_reference(settings.models, &entry, value.text, "model", reporter);
+/// The entries of `speculative`; none if there are none or they are no map.
+Entries draft_entries(const Entries& entries) {
+  Entries draft;
+  const Entry* section = entries.find("speculative");
+  if (section == nullptr || section->value->kind != Node::Kind::map) return draft;
+  draft.place = section->key_node->place;
+  draft.path = section->path;
+  const Node& map = *section->value;
+  for (std::size_t i = 0; i < map.keys.size(); ++i) {
+    draft.list.push_back({map.keys[i].text, &map.keys[i], &map.items[i], join_path(section->path, map.keys[i].text)});
   }
+  return draft;
+}
+
+/// What a type of draft needs, and what means nothing to it.
+void check_draft(const Settings& settings, const Profile& profile, const Entries& entries, Reporter& reporter) {
+  if (!profile.speculative) return;
+  const Entries draft = draft_entries(entries);
+  const Entry *model = draft.find("model"), *device = draft.find("device");
+  const std::string& type = profile.speculative->type;
+  check_reference(settings.models, model, profile.speculative->model, "model", reporter);
+  if (type.empty()) return;
+  if (type.starts_with("ngram-")) {
+    for (const Entry* entry : {model, device}) {
+      if (entry == nullptr) continue;
+      reporter.add(entry->key_node->place, entry->path, type + " drafts without a model; leave " + entry->key + " out");
+    }
+    return;
+  }
+  if (model == nullptr && type != "draft-mtp") {
+    reporter.add(draft.place, draft.path, "the key \"model\" is missing; " + type + " drafts with a model of its own");
+  }
+  const auto found = settings.models.find(profile.speculative->model);
+  if (model == nullptr || found == settings.models.end() || !found->second.path.empty()) return;
+  reporter.add(model->value->place, model->path,
+               "a draft model is a file of this host; model " + in_quotes(found->first) + " has no path");
+}
+
+/// With GPUs listed by index, the draft's is one of them.
+void check_draft_device(const Profile& profile, const Entries& entries, Reporter& reporter) {
+  if (!profile.speculative || profile.gpus.listed.empty()) return;
+  const Entries draft = draft_entries(entries);
+  const Entry* device = draft.find("device");
+  const auto is_index = [](const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; };
+  const std::vector<std::string>& listed = profile.gpus.listed;
+  if (device == nullptr || !is_index(device->value->text) || !std::ranges::all_of(listed, is_index)) return;
+  if (std::ranges::count(listed, device->value->text) > 0) return;
+  reporter.add(device->value->place, device->path,
+               "GPU " + device->value->text + " is none of gpus; allowed: last, or one of them");
 }
 
 void check_numbers(const Profile& profile, const Entries& entries, Reporter& reporter) {
@@ -177,7 +217,8 @@ void validate_profiles(const Settings& settings, const std::vector<ProfileText>&
     const Entries& entries = texts[i].entries;
     check_source(settings, profile, entries, reporter);
     check_model(settings, profile, entries, reporter);
-    check_draft_model(settings, entries, reporter);
+    check_draft(settings, profile, entries, reporter);
+    check_draft_device(profile, entries, reporter);
     check_gpus(profile, entries, reporter);
     validate_sizes(profile, entries, reporter);
     check_env(entries, reporter);

@@ -209,16 +209,19 @@ TEST(Decode, placements) {
   EXPECT_THAT(placed("{fit_target_mib: 4096}").fit_target_mib, ElementsAre(4096));
   EXPECT_THAT(placed("{mode: fit, fit_target_mib: [5632, 10240]}").fit_target_mib, ElementsAre(5632, 10240));
   EXPECT_EQ(placed("{mode: n_cpu_moe, layers: 0, tensor_split: auto}").n_cpu_moe, 0);
+  EXPECT_EQ(placed("{mode: n_cpu_moe, layers: auto}").mode, PlacementMode::n_cpu_moe);
+  EXPECT_EQ(placed("{mode: n_cpu_moe, layers: auto}").n_cpu_moe, std::nullopt);
+  EXPECT_EQ(placed("{mode: pinned}").mode, PlacementMode::pinned);
   EXPECT_THAT(placed("{mode: override, tensors: [\"blk\\\\.(1|2)\\\\.ffn_.*_exps=CPU\"]}").tensors,
               ElementsAre("blk\\.(1|2)\\.ffn_.*_exps=CPU"));
 }
 
 TEST(Decode, mistakes_of_placements) {
   const auto mistakes = [](const char* text) { return mistakes_of(profile_with("placement: " + std::string(text))); };
-  EXPECT_THAT(mistakes("{mode: pinned}"),
-              ElementsAre("6:23: profiles.p.placement.mode: not yet: pinned; allowed: fit, n_cpu_moe, override"));
-  EXPECT_THAT(mistakes("{mode: n_cpu_moe, layers: auto}"),
-              ElementsAre("6:42: profiles.p.placement.layers: not yet: auto; allowed: a whole number from 0 to 1024"));
+  EXPECT_THAT(mistakes("{mode: pinned, layers: 3}"),
+              ElementsAre("6:31: profiles.p.placement.layers: \"layers\" belongs to mode n_cpu_moe"));
+  EXPECT_THAT(mistakes("{mode: n_cpu_moe, layers: few}"),
+              ElementsAre(HasSubstr("allowed: auto or a whole number from 0 to 1024")));
   EXPECT_THAT(mistakes("{mode: n_cpu_moe}"),
               ElementsAre(StartsWith("6:5: profiles.p.placement: the key \"layers\" is missing")));
   EXPECT_THAT(mistakes("{mode: fit, layers: 3}"),
@@ -242,15 +245,10 @@ TEST(Decode, mistakes_of_placements) {
 TEST(Decode, what_is_not_built_yet_is_refused_by_name) {
   EXPECT_THAT(mistakes_of("hub: {bandwidth: 100MB, window: \"01:00-05:00\"}\n"),
               ElementsAre(HasSubstr("1:18: hub.bandwidth: not yet: "), HasSubstr("1:33: hub.window: not yet: ")));
-  for (const char* line : {"preflight: exact", "speculative: {type: ngram-mod}"}) {
-    EXPECT_THAT(mistakes_of(profile_with(line)), ElementsAre(AllOf(StartsWith("6:"), HasSubstr(": not yet: "))))
-        << line;
-  }
 }
 
 TEST(Decode, defaults_of_what_is_not_built_yet_are_taken) {
   EXPECT_THAT(mistakes_of("hub: {bandwidth: null, window: null}\n"), IsEmpty());
-  EXPECT_THAT(mistakes_of(profile_with("preflight: computed\n    speculative: null")), IsEmpty());
 }
 
 TEST(Decode, what_is_started_after_a_boot) {
@@ -278,11 +276,44 @@ TEST(Decode, numbers_of_residency_and_idleness) {
   EXPECT_THAT(mistakes_of(profile_with("min_residency_seconds: -1")), ElementsAre(HasSubstr("is out of range")));
 }
 
-TEST(Decode, syntax_of_speculative_is_checked_all_the_same) {
-  EXPECT_THAT(mistakes_of(profile_with("speculative: {type: draft-dsparc, model: draft, n_max: 0, devise: last}")),
-              ElementsAre(HasSubstr("6:18: profiles.p.speculative: not yet: "),
-                          HasSubstr("did you mean \"draft-dspark\"?"), HasSubstr("there is no model \"draft\""),
+std::string with_draft(const std::string& speculative, const std::string& more = "") {
+  const std::string models = "  draft: {path: /srv/draft.gguf}\n  hub: {repo: a/b, revision: " + std::string(40, '0') + "}\n";
+  std::string text = profile_with("speculative: " + speculative + more);
+  return text.insert(text.find('\n') + 1, models);
+}
+
+TEST(Decode, drafts_by_a_model_or_without_one) {
+  const auto draft = [](const char* text) { return settings_of(with_draft(text)).profiles.at(0).speculative; };
+  const Speculative by_model{"draft-dspark", "draft", "last", 7};
+  EXPECT_EQ(draft("{type: draft-dspark, model: draft}"), by_model);
+  EXPECT_EQ(draft("{type: draft-dspark, model: draft, device: last, n_max: 7}"), by_model);
+  EXPECT_EQ(draft("{type: draft-simple, model: draft, device: 3, n_max: 2}"),
+            (Speculative{"draft-simple", "draft", "3", 2}));
+  EXPECT_EQ(draft("{type: draft-simple, model: draft, device: CUDA7}")->device, "CUDA7");
+  EXPECT_EQ(draft("{type: ngram-mod, n_max: 16}"), (Speculative{"ngram-mod", "", "last", 16}));
+  EXPECT_EQ(draft("{type: draft-mtp}")->model, "");
+  EXPECT_EQ(draft("null"), std::nullopt);
+}
+
+TEST(Decode, mistakes_of_drafts) {
+  EXPECT_THAT(mistakes_of(with_draft("{type: draft-dsparc, model: drift, n_max: 0, devise: last}")),
+              ElementsAre(HasSubstr("did you mean \"draft-dspark\"?"), HasSubstr("there is no model \"drift\""),
                           HasSubstr("n_max: 0 is out of range"), HasSubstr("did you mean \"device\"?")));
+  EXPECT_THAT(mistakes_of(with_draft("{type: draft-dspark}")),
+              ElementsAre(HasSubstr("profiles.p.speculative: the key \"model\" is missing")));
+  EXPECT_THAT(mistakes_of(with_draft("{type: ngram-mod, model: draft, device: 1}")),
+              ElementsAre(HasSubstr("ngram-mod drafts without a model; leave model out"), HasSubstr("leave device out")));
+  EXPECT_THAT(mistakes_of(with_draft("{type: draft-dspark, model: hub}")), ElementsAre(HasSubstr("hub\" has no path")));
+  EXPECT_THAT(mistakes_of(with_draft("{type: draft-dspark, model: draft, device: 2}", "\n    gpus: [0, 1]")),
+              ElementsAre(HasSubstr("GPU 2 is none of gpus")));
+  EXPECT_THAT(mistakes_of(with_draft("{}")), ElementsAre(HasSubstr("the key \"type\" is missing")));
+  EXPECT_THAT(mistakes_of(with_draft("draft")), ElementsAre(HasSubstr("this must be a map")));
+}
+
+TEST(Decode, the_engine_is_asked_beforehand_if_the_profile_says_so) {
+  EXPECT_EQ(settings_of(profile_with("preflight: exact")).profiles[0].preflight, Preflight::exact);
+  EXPECT_EQ(settings_of(profile_with("preflight: computed")).profiles[0].preflight, Preflight::computed);
+  EXPECT_THAT(mistakes_of(profile_with("preflight: exactly")), ElementsAre(HasSubstr("did you mean \"exact\"?")));
 }
 
 TEST(Decode, the_demo_decodes) {

@@ -35,7 +35,8 @@ std::vector<const FieldInfo*> every_field() {
   add_all(out, model_fields());
   add_all(out, quant_fields());
   add_all(out, profile_fields());
-  for (const PlacementMode mode : {PlacementMode::fit, PlacementMode::n_cpu_moe, PlacementMode::override_tensors}) {
+  for (const PlacementMode mode : {PlacementMode::fit, PlacementMode::n_cpu_moe, PlacementMode::override_tensors,
+                                   PlacementMode::pinned}) {
     add_all(out, placement_fields(mode));
   }
   add_all(out, speculative_fields());

@@ -109,6 +109,8 @@ void put_profile(Writer& w, const Profile& p) {
   w.put("gpus", static_cast<int>(p.gpus.choice));
   w.put("gpus.listed", p.gpus.listed);
   put_placement(w, p.placement);
+  if (p.speculative) w.put("speculative", p.speculative->type + " " + p.speculative->model);
+  w.put("preflight", p.preflight == Preflight::exact ? "exact" : "computed");
   w.put("context", p.context);
   w.put("slots", p.slots);
   w.put("batch", p.batch);
