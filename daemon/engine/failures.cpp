@@ -4,6 +4,7 @@
 #include "daemon/engine/failure_ends.hpp"
 #include "daemon/engine/failure_kinds.hpp"
 #include "daemon/engine/failure_signs.hpp"
+#include "daemon/engine/glued_lines.hpp"
 
 namespace k3d::engine {
 namespace {
@@ -27,25 +28,6 @@ Failure of_kind(std::string_view code, std::string_view advice) {
   failure.advice = advice.empty() ? kind->advice : advice;
   failure.retryable = kind->retryable;
   return failure;
-}
-
-/// The engine's threads write to one file: an abort's reason may come behind what another had begun to write. It gets
-/// a line of its own: "0.00.013 I load: ./src/llama.cpp:5: GGML_ASSERT(x) failed".
-std::vector<std::string> unglued(const std::vector<std::string>& raw) {
-  constexpr std::string_view kReason = ": GGML_ASSERT(";
-  std::vector<std::string> lines;
-  lines.reserve(raw.size());
-  for (const std::string& line : raw) {
-    const std::size_t reason = line.find(kReason);
-    const std::size_t blank = reason == std::string::npos ? reason : line.rfind(' ', reason);
-    if (blank == std::string::npos) {
-      lines.push_back(line);
-    } else {
-      lines.push_back(line.substr(0, blank));
-      lines.push_back(line.substr(blank + 1));
-    }
-  }
-  return lines;
 }
 
 std::vector<EngineLine> read_all(const std::vector<std::string>& raw) {
@@ -75,7 +57,7 @@ std::string detail_of(const Evidence& evidence, const Failure& failure, const En
 }  // namespace
 
 Failure classify(const Evidence& evidence) {
-  const std::vector<std::string> raw = unglued(evidence.lines);
+  const std::vector<std::string> raw = unglued(evidence.lines, evidence.ready);
   const std::vector<EngineLine> lines = read_all(raw);
   const FailureEnd& end = find_end({evidence.exit_code, ran_out_of_memory(evidence), evidence.docker_restarted});
   const auto finding = end.log_first ? find_sign(lines, evidence.ready) : std::nullopt;

@@ -50,20 +50,6 @@ bool is_c1_control(std::string_view sequence) {
   return sequence.size() == 2 && sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
 }
 
-/// Length of "M.SS.mmm.uuu " at the beginning, or 0.
-std::size_t stamp_length(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size() && is_digit(text[at])) ++at;
-  if (at == 0) return 0;
-  for (const std::size_t digits : {2U, 3U, 3U}) {
-    if (at + digits >= text.size() || text[at] != '.') return 0;
-    const std::string_view part = text.substr(at + 1, digits);
-    if (!std::all_of(part.begin(), part.end(), is_digit)) return 0;
-    at += digits + 1;
-  }
-  return at < text.size() && text[at] == ' ' ? at + 1 : 0;
-}
-
 std::optional<LineLevel> level_of(char letter) {
   switch (letter) {
     case 'E':
@@ -134,6 +120,19 @@ std::string printable(std::string_view text) {
     text.remove_prefix(sequence.size());
   }
   return out;
+}
+
+std::size_t stamp_length(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && is_digit(text[at])) ++at;
+  if (at == 0) return 0;
+  for (const std::size_t digits : {2U, 3U, 3U}) {
+    if (at + digits >= text.size() || text[at] != '.') return 0;
+    const std::string_view part = text.substr(at + 1, digits);
+    if (!std::all_of(part.begin(), part.end(), is_digit)) return 0;
+    at += digits + 1;
+  }
+  return at < text.size() && text[at] == ' ' ? at + 1 : 0;
 }
 
 EngineLine read_engine_line(std::string_view line) {

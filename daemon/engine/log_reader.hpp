@@ -40,6 +40,9 @@ class LineSplitter {
 /// `text` without ANSI escapes; other control characters and bytes that aren't UTF-8 become U+FFFD, a tab a space.
 std::string printable(std::string_view text);
 
+/// Length of the time stamp "M.SS.mmm.uuu " at the beginning, or 0.
+std::size_t stamp_length(std::string_view text);
+
 /// A line as it stands in the log, raw or printable.
 EngineLine read_engine_line(std::string_view line);
 

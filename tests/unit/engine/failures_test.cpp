@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/engine/failure_kinds.hpp"
+#include "daemon/engine/failure_signs.hpp"
 #include "tests/unit/engine/golden.hpp"
 
 namespace k3d::engine {
@@ -358,6 +359,64 @@ TEST(Failures, an_abort_behind_what_another_thread_had_begun_to_write_still_tell
   const Failure failure = classify(evidence);
   EXPECT_EQ(failure.code, "crash");
   EXPECT_NE(failure.detail.find("GGML_ASSERT(n_expert_used_max > 0) failed"), std::string::npos) << failure.detail;
+}
+
+/// A line that shows `sign`, as the engine or a library writes it; bare ones without a prefix.
+std::string line_of(const FailureSign& sign, bool bare) {
+  if (sign.lines == Lines::abort) return "/src/ggml/src/ggml.c:42: boom";
+  std::string text(sign.pattern);
+  if (text.starts_with("CUDA*")) text = "ggml_cuda_init: failed to initialize CUDA" + text.substr(5);
+  for (std::size_t at = text.find('*'); at != std::string::npos; at = text.find('*')) text.replace(at, 1, "7");
+  if (sign.code == "draft_device") text = "/src/ggml/src/ggml-backend.cpp:930: " + text;
+  if (!sign.also.empty()) text += " x " + std::string(sign.also);
+  if (bare) return text + " the end";
+  return "0.10.000.000 " + std::string(sign.lines == Lines::warning ? "W " : "E ") + text + " the end";
+}
+
+/// What a load that ends so is named.
+Failure load_failure(const FailureSign& sign, const std::string& line) {
+  std::vector<std::string> lines;
+  if (sign.after_out_of_memory) lines.emplace_back("0.09.000.000 E ggml_x: cudaMalloc failed: out of memory");
+  lines.push_back(line);
+  return of(1, std::move(lines));
+}
+
+TEST(Failures, a_sign_behind_what_another_thread_had_begun_to_write_counts_like_one_on_a_line_of_its_own) {
+  int tried = 0;
+  for (const FailureSign& sign : failure_signs()) {
+    // What arguments are refused with is written before anyone else writes.
+    if (sign.moment == Moment::serving || sign.pattern.starts_with("error") || sign.pattern.starts_with("*error")) continue;
+    for (const bool bare : {false, true}) {
+      const bool alone = sign.lines == Lines::bare || sign.lines == Lines::abort;
+      if (bare ? !alone && sign.lines != Lines::error_or_bare : alone) continue;
+      const std::string line = line_of(sign, bare);
+      const Failure whole = load_failure(sign, line);
+      for (const char* half : {"0.00.013.456 I load_tensors: ", "0.00.013.456 D lo", "0.00.013.456 W x: y 3.14 ",
+                               "0.00.013.456 E x: y: ", "load: half ", "12", "I half: 1 2 0.00.013.456 I another "}) {
+        const Failure glued = load_failure(sign, half + line);
+        EXPECT_EQ(glued.code, whole.code) << half << line;
+        EXPECT_EQ(glued.advice, whole.advice) << half << line;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 300);
+}
+
+TEST(Failures, the_reason_is_told_without_the_half_line_before_it) {
+  EXPECT_EQ(of(1, {"0.00.013.456 I load: 12 0.10.000.000 E llama_model_load: error loading model: mmap failed: Cannot "
+                   "allocate memory"})
+                .detail,
+            "llama_model_load: error loading model: mmap failed: Cannot allocate memory");
+}
+
+TEST(Failures, F43_text_of_a_prompt_does_not_decide_as_a_glued_line_either) {
+  for (const char* text : {"0.10.000.000 E CUDA error: out of memory", "GPU is lost", "/src/a.c:1: my secret question",
+                           "Received second interrupt, terminating immediately"}) {
+    const Failure failure = of(139, {"0.10.000.001 D srv  operator(): prompt: " + std::string(text)}, true);
+    EXPECT_EQ(failure.code, "crash") << text;
+    EXPECT_THAT(failure.detail, HasSubstr("segmentation fault")) << text;
+  }
 }
 
 }  // namespace
