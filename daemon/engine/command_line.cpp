@@ -109,6 +109,7 @@ Result<std::vector<std::string>> command_line(const CommandInputs& inputs) {
   arguments.need({"--cache-type-k", "-ctk"}, "cache_type", profile.cache_type);
   arguments.need({"--cache-type-v", "-ctv"}, "cache_type", profile.cache_type);
   add_placement(arguments, profile);
+  if (profile.speculative) add_speculative(arguments, *profile.speculative, inputs.draft);
   add_host_memory(arguments, profile, inputs.host);
   add_loading(arguments);
   arguments.wish({"--numa"}, "distribute");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/base/result.hpp"
+#include "daemon/engine/speculative.hpp"
 #include "daemon/model/engine_image.hpp"
 #include "daemon/model/host_facts.hpp"
 #include "daemon/model/launch.hpp"
@@ -20,6 +21,7 @@ struct CommandInputs {
   EngineCapabilities capabilities;
   std::string model_path;                  ///< of the first shard, inside the container
   std::optional<std::string> mmproj_path;  ///< inside the container
+  DraftPlace draft;                        ///< of profile.speculative
   HostFacts host;
   EngineAddress address;
   bool log_to_file = true;  ///< else the log goes through Docker, and only warnings are written

@@ -35,7 +35,9 @@ struct Buffer {
 /// "load_tensors:        CUDA0 model buffer size = 130503.90 MiB".
 std::optional<Buffer> buffer_of(std::string_view text) {
   Buffer buffer;
-  if (!take_word(text).ends_with(':')) return std::nullopt;
+  const std::string_view teller = take_word(text);
+  // That of the projector comes with the first image; the engine's own breakdown has none of it either.
+  if (!teller.ends_with(':') || teller == "alloc_compute_meta:") return std::nullopt;
   buffer.device = take_word(text);
   buffer.kind = take_word(text);
   for (const std::string_view word : {"buffer", "size", "="}) {
@@ -67,6 +69,17 @@ bool is_host(std::string_view device) {
   return device.starts_with("CPU") || device == "AMX" || device.ends_with("_Host");
 }
 
+/// 7 of "CUDA7".
+std::optional<std::size_t> index_of(std::string_view device) {
+  constexpr std::string_view kCuda = "CUDA";
+  if (!device.starts_with(kCuda)) return std::nullopt;
+  device.remove_prefix(kCuda.size());
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), index);
+  if (error != std::errc{} || end != device.data() + device.size() || index >= kMostDevices) return std::nullopt;
+  return index;
+}
+
 /// What follows `words` in `text`, if they are there.
 std::optional<std::string> after(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
@@ -82,6 +95,20 @@ Bytes host_model_bytes(const LogSigns& signs) {
   });
 }
 
+Breakdown breakdown(const LogSigns& signs) {
+  Breakdown out;
+  for (const auto& [device, buffers] : signs.buffers) {
+    const std::optional<std::size_t> index = index_of(device);
+    if (!index && !is_host(device)) continue;
+    if (index) out.devices.resize(std::max(out.devices.size(), *index + 1));
+    Buffers& to = index ? out.devices[*index] : out.host;
+    to.model += buffers.model;
+    to.context += buffers.context;
+    to.compute += buffers.compute;
+  }
+  return out;
+}
+
 std::optional<Bytes> spilled_bytes(const LogSigns& signs) {
   if (!signs.loaded || !signs.host_model_at_best || !signs.fit_given_up.empty()) return std::nullopt;
   const Bytes now = host_model_bytes(signs);
@@ -95,10 +122,16 @@ void LogSignReader::feed(std::string_view bytes) {
   }
 }
 
+void LogSignReader::load_ended() {
+  signs_.loaded = true;
+  signs_.fitted = fit_.outcome();
+}
+
 void LogSignReader::read(const EngineLine& line) {
   const std::string_view text = line.text;
   if (line.level == LineLevel::info) {
-    if (line.component == "srv" && text == "llama_server: model loaded") signs_.loaded = true;
+    fit_.read(text);
+    if (line.component == "srv" && text == "llama_server: model loaded") load_ended();
     if (const auto buffer = buffer_of(text); buffer && signs_.buffers.size() < kMostDevices) {
       add(signs_.buffers[std::string(buffer->device)], *buffer);
     }

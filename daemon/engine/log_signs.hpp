@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/base/units.hpp"
+#include "daemon/engine/fit_outcome.hpp"
 #include "daemon/engine/log_reader.hpp"
 
 namespace k3d::engine {
@@ -21,12 +23,20 @@ struct LogSigns {
   bool loaded = false;                      ///< the model is in; what comes later is not read
   std::map<std::string, Buffers> buffers;   ///< by the engine's names: CUDA0, CPU, CPU_Mapped, CUDA_Host
   std::optional<Bytes> host_model_at_best;  ///< weights outside the GPUs if these were large enough, by the fit
+  std::optional<FitOutcome> fitted;         ///< where a fit put everything, once it is loaded
   std::string fit_given_up;                 ///< why it loads without a fit although one was asked for; else empty
   std::string no_gpu;                       ///< the engine's words for seeing no GPU; else empty
 };
 
 /// Weights in this host's memory, of all its kinds.
 Bytes host_model_bytes(const LogSigns& signs);
+
+/// What was allocated of each GPU, in the engine's order, and of this host's memory.
+struct Breakdown {
+  std::vector<Buffers> devices;
+  Buffers host;
+};
+Breakdown breakdown(const LogSigns& signs);
 
 /// Experts that a fit put on the CPU although they were meant for VRAM; nothing without a fit, or before it is loaded.
 /// Under an explicit placement compare host_model_bytes with the plan.
@@ -41,8 +51,10 @@ class LogSignReader {
 
  private:
   void read(const EngineLine& line);
+  void load_ended();
 
   LineSplitter splitter_;
+  FitOutcomeReader fit_;
   LogSigns signs_;
 };
 

@@ -22,7 +22,7 @@ void add_explicit(Arguments& arguments, const Placement& placement) {
   if (placement.mode == PlacementMode::n_cpu_moe) {
     arguments.need({"--n-cpu-moe", "-ncmoe"}, "placement.mode: n_cpu_moe",
                    std::to_string(placement.n_cpu_moe.value_or(0)));
-  } else {
+  } else if (!placement.tensors.empty()) {
     arguments.need({"--override-tensor", "-ot"}, "placement.mode: override",
                    fmt::format("{}", fmt::join(placement.tensors, ",")));
   }
@@ -33,7 +33,21 @@ void add_explicit(Arguments& arguments, const Placement& placement) {
   arguments.wish({"--fit", "-fit"}, "off");
 }
 
+bool is_pinned(const Placement& placement) {
+  return placement.mode == PlacementMode::pinned && (!placement.tensors.empty() || !placement.tensor_split.empty());
+}
+
 }  // namespace
+
+bool is_left_to_engine(const Placement& placement) {
+  switch (placement.mode) {
+    case PlacementMode::fit: return true;
+    case PlacementMode::n_cpu_moe: return !placement.n_cpu_moe;
+    case PlacementMode::pinned: return !is_pinned(placement);
+    case PlacementMode::override_tensors: return false;
+  }
+  return true;
+}
 
 std::vector<int> fit_margins(const Placement& placement) {
   return placement.fit_target_mib.empty() ? std::vector<int>{kFitMarginMib} : placement.fit_target_mib;
@@ -41,7 +55,7 @@ std::vector<int> fit_margins(const Placement& placement) {
 
 bool is_hybrid(const Placement& placement) {
   if (placement.mode == PlacementMode::n_cpu_moe) return placement.n_cpu_moe.value_or(0) > 0;
-  if (placement.mode != PlacementMode::override_tensors) return false;
+  if (placement.mode == PlacementMode::fit) return false;
   return std::any_of(placement.tensors.begin(), placement.tensors.end(),
                      [](const std::string& tensor) { return tensor.ends_with("=CPU"); });
 }
@@ -55,7 +69,7 @@ void add_placement(Arguments& arguments, const Profile& profile) {
     return;
   }
   arguments.wish({"--split-mode", "-sm"}, "layer");
-  if (profile.placement.mode == PlacementMode::fit) {
+  if (is_left_to_engine(profile.placement)) {
     add_fit(arguments, profile.placement);
   } else {
     add_explicit(arguments, profile.placement);

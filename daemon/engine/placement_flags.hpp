@@ -11,6 +11,9 @@ namespace k3d::engine {
 
 void add_placement(Arguments& arguments, const Profile& profile);
 
+/// Whether the engine is left to find the placement: in mode fit, and where what would take its place isn't known.
+bool is_left_to_engine(const Placement& placement);
+
 /// MiB that a fit leaves free: one for every device, or one per device.
 std::vector<int> fit_margins(const Placement& placement);
 

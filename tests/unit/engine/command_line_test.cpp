@@ -111,6 +111,62 @@ TEST(CommandLine, explicit_placements) {
   EXPECT_FALSE(any(argv, {"--fit-target", "--n-cpu-moe"}));
 }
 
+TEST(CommandLine, a_pinned_placement_is_replayed_or_left_to_a_fit) {
+  CommandInputs in = placed(PlacementMode::pinned);
+  EXPECT_EQ(value(made(in), "--fit"), "on") << "nothing is remembered";
+  in.profile.placement.tensor_split = {21, 73};
+  Strings argv = made(in);
+  EXPECT_EQ(value(argv, "--fit"), "off");
+  EXPECT_EQ(value(argv, "-ngl"), "999");
+  EXPECT_EQ(value(argv, "--tensor-split"), "21,73");
+  EXPECT_FALSE(any(argv, {"--fit-target", "--n-cpu-moe", "--override-tensor"}));
+  in.profile.placement.tensors = {"a=CUDA1", "b=CPU"};
+  argv = made(in);
+  EXPECT_EQ(value(argv, "--override-tensor"), "a=CUDA1,b=CPU");
+  EXPECT_EQ(value(argv, "--ubatch-size"), "4096");
+}
+
+TEST(CommandLine, an_automatic_number_of_expert_layers_without_a_plan_is_a_fit) {
+  CommandInputs in = placed(PlacementMode::n_cpu_moe);
+  in.profile.placement.n_cpu_moe.reset();
+  in.profile.placement.tensor_split = {1, 1};
+  const Strings argv = made(in);
+  EXPECT_EQ(value(argv, "--fit"), "on");
+  EXPECT_FALSE(any(argv, {"-ngl", "--n-cpu-moe", "--tensor-split"}));
+}
+
+TEST(CommandLine, drafts_by_a_model_beside_the_output) {
+  CommandInputs in = test::inputs();
+  in.profile.speculative = Speculative{"draft-dspark", "dspark-k3", "last", 5};
+  in.draft = {"/draft/dspark-k3.gguf", "CUDA7"};
+  const Strings argv = made(in);
+  EXPECT_EQ(value(argv, "--spec-type"), "draft-dspark");
+  EXPECT_EQ(value(argv, "--spec-draft-model"), "/draft/dspark-k3.gguf");
+  EXPECT_EQ(value(argv, "--spec-draft-n-max"), "5");
+  EXPECT_EQ(value(argv, "--spec-draft-device"), "CUDA7");
+  EXPECT_EQ(value(argv, "--spec-draft-ngl"), "all");
+  EXPECT_EQ(value(argv, "--fit"), "on") << "the draft's device takes nothing from the fit";
+}
+
+TEST(CommandLine, drafts_without_a_gpu_or_without_a_model) {
+  CommandInputs in = test::inputs();
+  in.profile.gpus.choice = GpuChoice::none;
+  in.profile.speculative = Speculative{"draft-simple", "small", "last", 7};
+  in.draft = {"/draft/small.gguf", std::nullopt};
+  EXPECT_FALSE(any(made(in), {"--spec-draft-device", "--spec-draft-ngl"}));
+  in.profile.speculative = Speculative{"ngram-mod", "", "last", 16};
+  in.draft = {};
+  const Strings argv = made(in);
+  EXPECT_EQ(value(argv, "--spec-type"), "ngram-mod");
+  EXPECT_EQ(value(argv, "--spec-draft-n-max"), "16");
+  EXPECT_FALSE(any(argv, {"--spec-draft-model", "--spec-draft-device"}));
+  in.capabilities = test::older();
+  const auto refused = command_line(in);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::flag_missing);
+  EXPECT_NE(refused.error().message.find("--spec-type"), std::string::npos) << refused.error().message;
+}
+
 TEST(CommandLine, fit_targets_per_device) {
   CommandInputs in = test::inputs();
   in.profile.placement.fit_target_mib = {5632, 5632, 10240};
@@ -138,7 +194,7 @@ TEST(CommandLine, never_fit_and_an_explicit_placement) {
   old.capabilities = test::older();
   for (int i = 0; i < 500; ++i) {
     CommandInputs& in = upto(3) == 0 ? old : recent;
-    in.profile.placement = placement(static_cast<PlacementMode>(upto(2)));
+    in.profile.placement = placement(static_cast<PlacementMode>(upto(3)));
     in.profile.gpus.choice = static_cast<GpuChoice>(upto(2));
     if (upto(1) == 1) in.profile.placement.n_cpu_moe = upto(93);
     if (upto(1) == 1) in.profile.placement.tensor_split = {1.0, 0.5 * upto(8)};

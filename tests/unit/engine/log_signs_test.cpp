@@ -47,6 +47,57 @@ TEST(LogSigns, a_real_hybrid_load_tells_what_it_left_on_the_cpu) {
   EXPECT_THAT(signs.no_gpu, IsEmpty());
 }
 
+TEST(LogSigns, a_real_load_by_device) {
+  const Breakdown seen = breakdown(read(test::golden("engine-logs/ready-fit-hybrid.log")));
+  ASSERT_EQ(seen.devices.size(), 2U);
+  EXPECT_EQ(seen.devices[1].model, mib(131213.57));
+  EXPECT_EQ(seen.devices[1].context, mib(1368) + mib(1361.44));
+  EXPECT_EQ(seen.devices[1].compute, mib(2059.12));
+  EXPECT_EQ(seen.host.compute, mib(176.02) + mib(2.5));
+  EXPECT_NEAR(static_cast<double>(seen.host.model), static_cast<double>(mib(449511.56)), 1e6);
+}
+
+TEST(LogSigns, buffers_of_no_known_device_are_left_out) {
+  const Breakdown seen = breakdown(read("0.01.000.000 I load_tensors: CUDA99 model buffer size = 1.00 MiB\n"
+                                        "0.01.000.000 I load_tensors: CUDAx model buffer size = 1.00 MiB\n"
+                                        "0.01.000.000 I load_tensors: Vulkan0 model buffer size = 1.00 MiB\n"
+                                        "0.01.000.000 I alloc_compute_meta: CUDA0 compute buffer size = 9.00 MiB\n"
+                                        "0.01.000.000 I sched_reserve: CUDA1 compute buffer size = 2.00 MiB\n"));
+  ASSERT_EQ(seen.devices.size(), 2U);
+  EXPECT_EQ(seen.devices[0].compute, 0U);
+  EXPECT_EQ(seen.devices[1].compute, mib(2));
+  EXPECT_EQ(seen.host.model, 0U);
+}
+
+TEST(LogSigns, where_a_real_fit_put_everything) {
+  const LogSigns signs = read(test::golden("engine-logs/ready-fit-hybrid.log"));
+  ASSERT_TRUE(signs.fitted);
+  EXPECT_THAT(signs.fitted->tensor_split, testing::ElementsAre(21, 73));
+  // Layer 20 is split between the devices, layer 34 between the second and the host; the experts of the rest follow.
+  std::string rest;
+  for (int layer = 35; layer < 94; ++layer) rest += (rest.empty() ? "" : "|") + std::to_string(layer);
+  EXPECT_THAT(signs.fitted->tensors,
+              testing::ElementsAre(R"(blk\.20\.ffn_(gate|up|gate_up|down).*=CUDA1)",
+                                   R"(blk\.34\.ffn_(gate|up|gate_up|down).*=CPU)",
+                                   R"(blk\.()" + rest + R"()\.ffn_(up|down|gate_up|gate)_(ch|)exps=CPU)"));
+}
+
+TEST(LogSigns, a_fit_that_left_layers_on_the_cpu_or_did_nothing_is_not_replayed) {
+  const std::string rows = "0.01.000.000 I common_params_fit_impl: memory for test allocation by device:\n"
+                           "0.01.000.000 I common_params_fit_impl: id=0, n_layer=47, n_part= 0, overflow_type=4, mem= 1 MiB\n"
+                           "0.01.000.000 I common_params_fit_impl: id=1, n_layer=47, n_part= 0, overflow_type=4, mem= 1 MiB\n";
+  const std::string chosen = "0.01.000.000 I common_params_fit_impl: set ngl_per_device[0].(n_layer, n_part)=(47, 0), x\n";
+  const std::string done = "0.01.000.000 I common_fit_params: successfully fit params to free device memory\n";
+  const std::string whole = "0.01.000.000 I load_tensors: offloaded 94/94 layers to GPU\n";
+  const auto fitted = [](const std::string& log) { return read(log + kLoaded).fitted; };
+  ASSERT_TRUE(fitted(rows + chosen + done + whole));
+  EXPECT_THAT(fitted(rows + chosen + done + whole)->tensors, IsEmpty());
+  EXPECT_EQ(fitted(rows + chosen + whole), std::nullopt) << "it did not succeed";
+  EXPECT_EQ(fitted(rows + done + whole), std::nullopt) << "nothing was chosen";
+  EXPECT_EQ(fitted(rows + chosen + done + "0.01.000.000 I load_tensors: offloaded 50/94 layers to GPU\n"), std::nullopt);
+  EXPECT_EQ(read(rows + chosen + done + whole).fitted, std::nullopt) << "not loaded yet";
+}
+
 TEST(LogSigns, all_in_vram_spills_nothing) {
   EXPECT_EQ(spilled_bytes(read(kAllInVram)), std::nullopt) << "not loaded yet";
   EXPECT_EQ(spilled_bytes(read(kAllInVram + kLoaded)), 0U);
