@@ -58,15 +58,23 @@ Result<std::vector<LayerState>> layer_states(const Keys& keys, const Architectur
     return fail(Code::invalid_request, fmt::format("the recurrent state of {} models is not known", model.name));
   }
   std::vector<LayerState> states;
+  const std::vector<std::int64_t> each_kv = keys.each("attention.head_count_kv", model.layers, -1);
   for (int il = 0; il < model.layers; ++il) {
     const auto at = static_cast<std::size_t>(il);
     if (heads[at] < 0 || heads[at] > kMaxWidth) return fail(Code::model_corrupt, "impossible attention.head_count");
-    const std::int64_t heads_kv = keys.each("attention.head_count_kv", model.layers, heads[at])[at];
+    const std::int64_t heads_kv = keys.has("attention.head_count_kv") ? each_kv[at] : heads[at];
     if (heads_kv < 0 || heads_kv > kMaxWidth) return fail(Code::model_corrupt, "impossible attention.head_count_kv");
     states.push_back(kda && heads_kv == 0 ? LayerState{0, 0, kda_state(keys, heads[at])}
                                           : attention_state(keys, heads[at], heads_kv, model.embedding));
   }
   return states;
+}
+
+void read_widths(const Keys& keys, Architecture& model) {
+  const std::int64_t heads = keys.largest("attention.head_count", model.layers);
+  const std::int64_t row = keys.value("attention.key_length", heads > 0 ? model.embedding / heads : 0);
+  model.attention_width = heads * row;
+  model.recurrent_width = heads * keys.value("kda.head_dim");
 }
 
 void read_experts(const Keys& keys, Architecture& model) {
@@ -96,6 +104,7 @@ Result<Architecture> read_architecture(const ModelHeaders& headers) {
   model.residual_block = static_cast<int>(keys.value("attn_res.block_size"));
   model.sliding_window = keys.value("attention.sliding_window") > 0;
   read_experts(keys, model);
+  read_widths(keys, model);
   auto states = layer_states(keys, model);
   if (!states) return fail(states.error());
   model.states = std::move(*states);

@@ -27,6 +27,8 @@ struct Architecture {
   int experts = 0, experts_used = 0;
   std::int64_t expert_ff = 0;      ///< width of one routed expert
   std::int64_t expert_embedding = 0;  ///< what routed experts read and write
+  std::int64_t attention_width = 0;   ///< heads times the row that each compares, of the widest layer
+  std::int64_t recurrent_width = 0;   ///< heads times their width in KDA layers
   int context_trained = 0;
   int residual_block = 0;          ///< layers after which another copy of the residual stream is kept; 0: none
   bool sliding_window = false;     ///< some layers keep less than `states` says

@@ -36,12 +36,17 @@ double kept_streams(const Architecture& model, int layers) {
   return static_cast<double>((layers + model.residual_block - 1) / model.residual_block);
 }
 
-/// Working set of a layer whose weights are all on its device, in streams: of Kimi-K3 26.6, measured.
-/// For others: the hidden tensors of the wider feed-forward, a handful of streams and projections.
+/// Working set of a layer whose weights are all on its device, in streams: of Kimi-K3 26.6, measured. For others the
+/// widest of feed-forward (three hidden tensors), experts (and two of what each gives back), attention and KDA, and a
+/// handful of streams: within a third of what the engine reports for CPU devices (engine-plain.txt).
 double working_streams(const Architecture& model, const Terms& terms, const Serving& serving) {
   if (model.residual_block > 0) return 26.6;
-  const double dense = 4.0 * static_cast<double>(model.dense_ff) * serving.ubatch;
-  return (3 * std::max(dense, terms.experts) + 6 * terms.stream) / terms.stream;
+  const double tokens = 4.0 * serving.ubatch;
+  const auto bytes = [&](std::int64_t width) { return tokens * static_cast<double>(width); };
+  const double dense = 3 * bytes(model.dense_ff);
+  const double experts = 3 * terms.experts + 2 * bytes(model.experts_used * model.expert_embedding);
+  const double attention = std::max(2 * bytes(model.attention_width), 42 * bytes(model.recurrent_width));
+  return std::max({dense, experts, attention}) / terms.stream + 6;
 }
 
 /// One device of a pipeline: every input four times; the streams that it is handed count about twice more.

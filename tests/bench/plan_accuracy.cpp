@@ -99,6 +99,7 @@ int main() {
   using namespace k3d::planning::test;
   explicit_table("cuda-2xH200.txt", true);
   explicit_table("engine-explicit.txt", false);
+  explicit_table("engine-plain.txt", false);
   fit_table();
   time_table();
   return 0;

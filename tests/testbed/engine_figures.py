@@ -20,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 WORK = pathlib.Path("/var/tmp/k3d-fit")
 IMAGE = "k3d-testbed-fit:latest"
 SERVER = "/usr/libexec/x86_64-linux-gnu/llama/bin/ggml-rpc-server"
-# What a case calls a quant: the maker's name and its arguments.
-QUANTS = {"UD-IQ1_M": ["UD-IQ1_M"], "UD-IQ2_XXS": ["UD-IQ2_XXS"], "UD-Q2_K_XL": ["UD-Q2_K_XL"],
-          "UD-Q4_K_XL": ["UD-Q4_K_XL"], "REAP770": ["UD-Q2_K_XL", "--experts", "770"]}
+# Quants that the maker of Kimi-K3 knows by another name, and the architectures of the other maker.
+QUANTS = {"REAP770": ["UD-Q2_K_XL", "--experts", "770"]}
+PLAIN = ["llama", "qwen3moe", "deepseek2", "kimi-linear"]
 RUN = r"""
 port=50100 list=
 for mib in $SIZES; do
@@ -51,8 +51,9 @@ def sh(*command, **more):
 def model_of(quant: str) -> str:
     folder = WORK / quant
     if not folder.exists():
+        maker = HERE / ("make_sparse_plain.py" if quant in PLAIN else "make_sparse_k3.py")
         sh("docker", "run", "--rm", "-i", "--network", "none", "-v", f"{WORK}:/work", "--entrypoint", "python3", IMAGE, "-",
-           *QUANTS[quant], f"/work/{quant}", stdin=open(HERE / "make_sparse_k3.py"))
+           *QUANTS.get(quant, [quant]), f"/work/{quant}", stdin=open(maker))
     return f"/work/{quant}/{next(folder.glob('*-00001-of-*')).name}"
 
 

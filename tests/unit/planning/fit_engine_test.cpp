@@ -35,7 +35,9 @@ double device_total(const Case& which) {
 }
 
 TEST(FitEngine, VerdictAndTotalsAreTheEngines) {
-  for (const Case& which : read_cases("engine-fit.txt")) {
+  const std::vector<Case> cases = read_cases("engine-fit.txt");
+  EXPECT_GE(cases.size(), 14U);
+  for (const Case& which : cases) {
     SCOPED_TRACE(which.text);
     const MemoryModel model = model_of(which, compute_of(which));
     const FitOutcome ours = search_fit(model, in_bytes(which.sizes_mib), margins_of(which));
@@ -50,6 +52,27 @@ TEST(FitEngine, VerdictAndTotalsAreTheEngines) {
     split.resize(layers.size(), 0);  // it leaves out devices at the end that got none
     EXPECT_EQ(layers, split);
   }
+}
+
+/// Two H200 with CUDA (unslothai/llama.cpp edfd4c1): -c 65536 -np 4 -b 2048 -ub 2048 -fitt 4096. Free are 141,701 and
+/// 141,779 MiB; "CUDA0: 21 layers ( 1 overflowing)", "CUDA1: 73 layers (60 overflowing)", then the sizes below.
+TEST(FitEngine, OnRealGpusItEndsAsTheEnginesLogSays) {
+  Case which;
+  which.quant = "UD-IQ2_XXS";
+  which.asked = parse_arguments("-c 65536 -np 4 -b 2048 -ub 2048");
+  which.devices.resize(2);
+  const MemoryModel model = model_of(which);
+  const FitOutcome ours = search_fit(model, in_bytes({141701, 141779}), in_bytes({4096, 4096}));
+  const DeviceFill first{21, 1, Fraction::attention, 1}, second{73, 60, Fraction::attention, kHost};
+  EXPECT_EQ(ours.fills, (std::vector<DeviceFill>{first, second}));
+  const ModelUse use = model.use(ours.placed);
+  EXPECT_EQ(use.devices[0].model / kMiB, 130503U);
+  EXPECT_EQ(use.devices[1].model / kMiB, 131213U);
+  EXPECT_EQ(use.host.model / kMiB, 416402U);
+  EXPECT_EQ(use.devices[0].context / kMiB, 771U);
+  EXPECT_EQ(use.devices[1].context / kMiB, 2729U);
+  EXPECT_NEAR(static_cast<double>(use.devices[0].compute) / kMiB, 5265, 5265 * 0.15);
+  EXPECT_NEAR(static_cast<double>(use.devices[1].compute) / kMiB, 2059, 2059 * 0.15);
 }
 
 }  // namespace

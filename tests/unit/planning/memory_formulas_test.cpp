@@ -6,6 +6,7 @@
 #include "daemon/planning/placement_rules.hpp"
 #include "tests/unit/planning/memory_golden.hpp"
 #include "tests/unit/planning/memory_k3.hpp"
+#include "tests/unit/planning/memory_plain.hpp"
 
 namespace k3d::planning::test {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "daemon/planning/placement_rules.hpp"
 #include "tests/unit/planning/memory_k3.hpp"
+#include "tests/unit/planning/memory_plain.hpp"
 
 namespace k3d::planning::test {
 namespace {
@@ -104,7 +105,8 @@ std::vector<Case> read_cases(const std::string& file) {
 const ModelHeaders& headers_of(const std::string& quant) {
   static std::map<std::string, ModelHeaders> made;
   auto [at, fresh] = made.try_emplace(quant);
-  if (fresh) at->second = kimi_k3(quant);
+  const bool other = quant == "llama" || quant == "qwen3moe" || quant == "deepseek2" || quant == "kimi-linear";
+  if (fresh) at->second = other ? plain(quant) : kimi_k3(quant);
   return at->second;
 }
 

@@ -38,6 +38,7 @@ Arguments parse_arguments(const std::string& text);
 /// Lines `quant | sizes | arguments | answer`; a file of CUDA has no sizes: two equal devices.
 std::vector<Case> read_cases(const std::string& file);
 
+/// Of a quant of Kimi-K3, or of another architecture.
 const ModelHeaders& headers_of(const std::string& quant);
 Serving serving_of(const Arguments& arguments);
 MemoryModel model_of(const Case& which, std::optional<KnownCompute> known = std::nullopt);

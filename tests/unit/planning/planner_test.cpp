@@ -10,7 +10,7 @@
 
 #include "daemon/planning/explain.hpp"
 #include "tests/unit/planning/memory_golden.hpp"
-#include "tests/unit/planning/memory_k3.hpp"
+#include "tests/unit/planning/memory_plain.hpp"
 #include "tests/unit/planning/planner_inputs.hpp"
 
 namespace k3d::planning::test {
