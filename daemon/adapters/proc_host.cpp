@@ -134,6 +134,7 @@ HostFacts ProcHost::facts() {
   HostFacts facts;
   facts.physical_cores = std::max(1, cpu_of(proc_text(root_ / "cpuinfo")).cores);
   if (const auto kib = number_of(proc_text(root_ / "meminfo"), "MemTotal")) facts.ram_bytes = *kib * kKiB;
+  if (const auto kib = number_of(proc_text(root_ / "meminfo"), "MemAvailable")) facts.available_ram_bytes = *kib * kKiB;
   facts.uid = ::geteuid();
   facts.gid = ::getegid();
   facts.groups = supplementary_groups();

@@ -2,9 +2,11 @@
 // Not here: the catalogue of engine failures (daemon/engine), which is data.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace k3d {
 
@@ -45,6 +47,9 @@ enum class Code {
   image_missing,
   flag_missing,
   start_refused,
+  does_not_fit,
+  quant_blocked,
+  quant_unproven,
   // Docker
   docker_unavailable,
   docker_unresponsive,
@@ -72,11 +77,21 @@ unsigned http_status(Code code);
 /// A short title for people, the same for every problem of this code.
 std::string_view title(Code code);
 
+/// What there is too little of.
+struct Shortage {
+  std::string resource;       ///< vram, ram, disk, context, flag or quant
+  std::optional<int> device;  ///< index of the GPU
+  std::uint64_t need_bytes = 0, have_bytes = 0;  ///< both 0: not counted in bytes
+
+  friend bool operator==(const Shortage&, const Shortage&) = default;
+};
+
 struct Error {
   Code code = Code::internal;
   std::string message;  ///< what happened, with the place and the value
   std::string hint;     ///< what to do about it; may be empty
   std::string cause;    ///< the words of whoever refused (Docker, the kernel); may be empty
+  std::vector<Shortage> breaks = {};  ///< where something doesn't fit: what, the first first
 
   /// "message: cause (hint)", for logs and terminals.
   [[nodiscard]] std::string text() const;

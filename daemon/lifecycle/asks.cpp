@@ -59,6 +59,7 @@ Result<Asked> Supervisor::activate(ActivateAsk ask) {
   target.operation = made.id;
   target.force = ask.force;
   target.restart = ask.restart;
+  target.accept_risk = ask.accept_risk;
   apply(event::Activate{target});
   return Asked{*registry_.find(made.id), !runs};
 }
@@ -157,7 +158,15 @@ Profile Supervisor::profile_in_force(const Profile& profile) const {
   return profile;
 }
 
-Task<Result<Launch>> Supervisor::dry_run(std::string profile) { return effects_->plan(std::move(profile), 0); }
+Task<Result<Launch>> Supervisor::dry_run(std::string profile, bool accept_risk) {
+  return effects_->plan(std::move(profile), 0, accept_risk);
+}
+
+Task<Result<std::shared_ptr<const Plan>>> Supervisor::plan(std::string profile, bool accept_risk) {
+  return effects_->plan_alone(std::move(profile), accept_risk);
+}
+
+Task<Result<Launch>> Supervisor::dry_run(Profile profile) { return effects_->launch_of(std::move(profile)); }
 
 std::string Supervisor::create_body(const Launch& launch) const { return ports_.containers.create_body(launch.container); }
 

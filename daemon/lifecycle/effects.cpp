@@ -34,7 +34,7 @@ constexpr milliseconds kVramPause{500};
 
 Effects::Effects(Supervisor& owner)
     : owner_(owner),
-      planner_(owner.ports_.containers, owner.ports_.host, owner.ports_.journal, owner.settings_, files_),
+      planner_(owner.ports_.containers, owner.ports_.host, owner.ports_.gpus, owner.ports_.journal, owner.settings_, files_),
       tasks_(owner.loop_) {}
 
 Effects::~Effects() = default;
@@ -106,10 +106,38 @@ void Effects::perform(const Effect& effect) {
   std::visit(Performer{*this}, effect);
 }
 
-Task<Result<Launch>> Effects::plan(std::string profile, std::uint64_t attempt) {
+/// What runs is stopped before anything else starts: what it holds counts as free.
+StartTerms Effects::terms_now(bool accept_risk) const {
+  StartTerms terms;
+  terms.accept_risk = accept_risk;
+  terms.own_container = last_container_;
+  const Engine* engine = running_engine(owner_.state_);
+  if (engine == nullptr) return terms;
+  terms.own_container = engine->container.value;
+  if (engine->launch.plan == nullptr) return terms;
+  const PlannedHost& host = engine->launch.plan->host;
+  terms.own_ram = host.model_bytes + host.context_bytes + host.compute_bytes;
+  return terms;
+}
+
+Task<Result<Launch>> Effects::plan(std::string profile, std::uint64_t attempt, bool accept_risk) {
   const Profile* found = owner_.settings_->find_profile(profile);
   if (found == nullptr) co_return fail(unknown_profile(*owner_.settings_, profile));
-  co_return co_await planner_.plan(owner_.profile_in_force(*found), attempt);
+  co_return co_await planner_.plan(owner_.profile_in_force(*found), attempt, terms_now(accept_risk));
+}
+
+Task<Result<Launch>> Effects::launch_of(Profile profile) {
+  StartTerms terms;
+  terms.as_given = true;
+  co_return co_await planner_.plan(std::move(profile), 0, terms);
+}
+
+Task<Result<std::shared_ptr<const Plan>>> Effects::plan_alone(std::string profile, bool accept_risk) {
+  const Profile* found = owner_.settings_->find_profile(profile);
+  if (found == nullptr) co_return fail(unknown_profile(*owner_.settings_, profile));
+  const auto start = co_await planner_.plan_start(owner_.profile_in_force(*found), terms_now(accept_risk));
+  if (!start) co_return fail(start.error());
+  co_return start->plan;
 }
 
 Task<void> Effects::prepare(Target target) {
@@ -118,7 +146,9 @@ Task<void> Effects::prepare(Target target) {
     co_return;
   }
   const std::uint64_t attempt = co_await owner_.ports_.journal.next_attempt();
-  Result<Launch> launch = co_await plan(target.profile, attempt);
+  // What had been started once was accepted then: k3d's own restarts and returns are not for the plan to judge.
+  const bool again = target.strikes.restarts > 0 || !target.rolled_back_from.empty();
+  Result<Launch> launch = co_await plan(target.profile, attempt, target.accept_risk || again);
   if (launch) {
     post(event::Prepared{target.operation, std::move(*launch)});
   } else {
@@ -216,7 +246,7 @@ Task<bool> Effects::ends_within(ContainerId container, milliseconds patience) {
 
 Task<void> Effects::discard(Engine engine) {
   for (const char* of_an_engine : {"config_drift", "engine_unresponsive", "experts_spilled", "fit_given_up", "no_gpu_seen",
-                                   "ghost_container", "foreign_gpu_processes"}) {
+                                   "memory_differs_from_plan", "ghost_container", "foreign_gpu_processes"}) {
     owner_.clear_condition(of_an_engine);
   }
   const Status removed = co_await owner_.ports_.containers.remove(engine.container);
@@ -226,6 +256,12 @@ Task<void> Effects::discard(Engine engine) {
 // ---- starting -------------------------------------------------------------------------------------------------------
 
 Task<void> Effects::start(Launch launch) {
+  if (launch.exact_preflight) {
+    if (const Status fine = co_await ask_engine_first(launch); !fine) {
+      post(event::StartFailed{launch.attempt, failure_of(fine.error(), launch.profile, launch.attempt)});
+      co_return;
+    }
+  }
   Result<Engine> engine = co_await create_and_start(launch);
   if (engine) {
     post(event::Started{std::move(*engine)});

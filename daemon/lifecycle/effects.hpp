@@ -25,8 +25,12 @@ class Effects {
   ~Effects();
 
   void perform(const Effect& effect);
-  /// The launch of a profile as of now. Attempt 0: a dry run.
-  Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt);
+  /// The launch of a profile as of now. Attempt 0: a dry run. Errors: LaunchPlanner's.
+  Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt, bool accept_risk);
+  /// Whether the plan of a profile lets it start now, asking no Docker. Errors: the plan's, files_missing.
+  Task<Result<std::shared_ptr<const Plan>>> plan_alone(std::string profile, bool accept_risk);
+  /// Of a profile as it is given, without overrides; for no attempt.
+  Task<Result<Launch>> launch_of(Profile profile);
   /// The containers of this instance, as soon as Docker answers: the one that runs, how the last one ended; what is
   /// left of others is removed. `served`: whether what ran last had been ready, as far as is remembered.
   Task<Found> reconcile(bool served);
@@ -53,9 +57,11 @@ class Effects {
   void retire(std::unique_ptr<TaskGroup> group);
   void post(Event event);
 
+  [[nodiscard]] StartTerms terms_now(bool accept_risk) const;
   Task<void> prepare(Target target);
   Task<void> drain(Engine engine, bool force);
   Task<void> start(Launch launch);
+  Task<Status> ask_engine_first(Launch launch);
   Task<Result<Engine>> create_and_start(Launch launch);
   Task<Status> clear_the_way(std::string keep);
   Task<Status> prepare_files(Launch launch);
@@ -71,6 +77,7 @@ class Effects {
   Task<Found> sort_out(std::vector<ContainerInfo> found, bool served);
   Task<std::optional<std::size_t>> choose(std::vector<ContainerInfo> found);
   Task<void> remove_leftover(ContainerInfo container);
+  Task<Result<Launch>> configured(std::string profile);
   Task<void> look_around();
   Task<void> meet(ContainerInfo container);
   void look_for_ghost(const Engine& engine);
@@ -85,6 +92,9 @@ class Effects {
   Task<void> bound_log_of(Engine engine);
   Task<void> read_signs(Engine engine);
   void show_signs(const Engine& engine, const engine::LogSigns& signs);
+  void remember_rate(const Engine& engine);
+  void show_measured(const Engine& engine, const engine::LogSigns& signs);
+  Task<void> remember_placement(Engine engine, engine::FitOutcome placed);
   Task<int> first_process(Engine engine);
   [[nodiscard]] std::optional<ProcessIo> figures_of(const Engine& engine) const;
   Task<std::vector<std::string>> tail_of(std::filesystem::path log, std::size_t lines);

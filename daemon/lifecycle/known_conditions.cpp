@@ -64,6 +64,11 @@ Condition no_gpu_seen(const std::string& why) {
               "run nvidia-smi on this host and `nvidia-ctk cdi generate`, and see that the image was built with CUDA");
 }
 
+Condition memory_differs_from_plan(const std::string& how) {
+  return make("memory_differs_from_plan", Severity::warning, "The engine took other memory than planned", how,
+              "the next plan of the same inputs counts with what was measured; report it if the weights differ");
+}
+
 Condition config_drift(const std::string& profile) {
   return make("config_drift", Severity::warning, "The running engine differs from the configuration",
               "profile " + profile + " was started from other settings, another image or other files than it has now",

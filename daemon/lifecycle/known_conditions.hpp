@@ -17,6 +17,8 @@ Condition experts_spilled(Bytes bytes);
 /// The engine's words.
 Condition fit_given_up(const std::string& why);
 Condition no_gpu_seen(const std::string& why);
+/// By how much, in figures.
+Condition memory_differs_from_plan(const std::string& how);
 Condition config_drift(const std::string& profile);
 /// docker_unavailable or docker_unresponsive, by the error's code.
 Condition docker_trouble(const Error& error);

@@ -4,6 +4,7 @@
 #include "daemon/base/sha256.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/launch_plan.hpp"
+#include "daemon/lifecycle/planned_label.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -20,11 +21,15 @@ Json placement_words(const Placement& placement) {
           {"tensors", placement.tensors}};
 }
 
+Json draft_words(const Speculative& draft) {
+  return {{"type", draft.type}, {"model", draft.model}, {"device", draft.device}, {"n_max", draft.n_max}};
+}
+
 }  // namespace
 
 std::string LaunchPlanner::spec_hash(const Profile& profile, const std::string& image_id,
                                      const std::string& files_identity) {
-  const Json words{{"model", profile.model}, {"quant", profile.quant}, {"gpus", static_cast<int>(profile.gpus.choice)},
+  Json words{{"model", profile.model}, {"quant", profile.quant}, {"gpus", static_cast<int>(profile.gpus.choice)},
                    {"listed", profile.gpus.listed}, {"placement", placement_words(profile.placement)},
                    {"context", profile.context}, {"slots", profile.slots}, {"batch", profile.batch.value_or(-1)},
                    {"ubatch", profile.ubatch.value_or(-1)}, {"env", profile.env}, {"extra_args", profile.extra_args},
@@ -33,6 +38,8 @@ std::string LaunchPlanner::spec_hash(const Profile& profile, const std::string& 
                    {"cache_ram", profile.cache_ram ? std::to_string(*profile.cache_ram) : "auto"},
                    {"ctx_checkpoints", profile.ctx_checkpoints.value_or(-1)}, {"image", image_id},
                    {"files", files_identity}};
+  // Only where there is one: the hash of what runs without stays what it was.
+  if (profile.speculative) words["speculative"] = draft_words(*profile.speculative);
   return sha256_hex(dump_json(words));
 }
 
@@ -41,7 +48,10 @@ std::string launch_label(const Launch& launch) {
                    {"socket", launch.address.unix_path}, {"port", launch.address.port},
                    {"image", launch.container.image},    {"image_id", launch.image_id},
                    {"argv", launch.argv},                {"weight_bytes", launch.weight_bytes},
-                   {"devices", launch.container.cdi_devices}};
+                   {"devices", launch.container.cdi_devices},
+                   {"plan", plan_words(launch.plan)},
+                   {"measured_key", launch.measured_key},
+                   {"pinned_key", launch.pinned_key}};
   return dump_json(label);
 }
 
@@ -65,6 +75,9 @@ Result<Launch> launch_from_labels(const std::map<std::string, std::string>& labe
   for (const Json& device : json_member(*label, "devices")) {
     if (device.is_string()) launch.container.cdi_devices.push_back(device.get<std::string>());
   }
+  launch.plan = plan_from_words(json_member(*label, "plan"));
+  launch.measured_key = json_string(*label, "measured_key").value_or("");
+  launch.pinned_key = json_string(*label, "pinned_key").value_or("");
   const bool reachable = !launch.address.unix_path.empty() || launch.address.port != 0;
   if (!is_name(launch.profile) || launch.attempt == 0 || launch.folder.empty() || !reachable) {
     return fail(Code::protocol, "the labels do not describe an engine of k3d");

@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 
 #include "daemon/base/async/offload.hpp"
-#include "daemon/base/async/sleep.hpp"
-#include "daemon/base/log.hpp"
 #include "daemon/base/secret.hpp"
 #include "daemon/engine/capabilities.hpp"
 #include "daemon/engine/command_line.hpp"
@@ -12,16 +10,39 @@
 #include "daemon/hub/model_files.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/devices.hpp"
+#include "daemon/lifecycle/planned_profile.hpp"
+#include "daemon/lifecycle/planned_tool.hpp"
 
 namespace k3d::lifecycle {
 namespace {
 
 constexpr seconds kHelpLimit{60};
 constexpr const char* kModels = "/models";
+constexpr const char* kDraft = "/draft";
 
 /// Where a file below the mounted folder is inside the container.
-std::string inside(const std::filesystem::path& file, const hub::ModelFiles& files) {
-  return (std::filesystem::path(kModels) / file.lexically_relative(files.mount_folder)).string();
+std::string inside(const std::filesystem::path& file, const hub::ModelFiles& files, const char* mount = kModels) {
+  return (std::filesystem::path(mount) / file.lexically_relative(files.mount_folder)).string();
+}
+
+/// A draft model's files are found as those of a profile that serves it.
+Profile draft_profile(const Profile& profile) {
+  Profile draft;
+  draft.name = profile.name;
+  draft.model = profile.speculative->model;
+  return draft;
+}
+
+/// Everything on the disks that a start is made of. Blocking.
+Result<StartSubject> subject_of(std::shared_ptr<const Settings> settings, Profile profile, HostFacts host) {
+  Result<hub::ModelFiles> files = hub::find_model_files(*settings, profile);
+  if (!files) return fail(files.error());
+  StartSubject subject{std::move(settings), std::move(profile), std::move(*files), std::nullopt, std::move(host)};
+  if (!subject.profile.speculative || subject.profile.speculative->model.empty()) return subject;
+  Result<hub::ModelFiles> draft = hub::find_model_files(*subject.settings, draft_profile(subject.profile));
+  if (!draft) return fail(draft.error());
+  subject.draft = std::move(*draft);
+  return subject;
 }
 
 bool has_vision(const Settings& settings, const Profile& profile) {
@@ -40,15 +61,19 @@ std::vector<std::string> engine_groups(const HostFacts& facts, const DockerSetti
   return groups;
 }
 
-engine::CommandInputs command_inputs(const Launch& launch, const Profile& profile, const EngineCapabilities& able,
-                                     const hub::ModelFiles& files, const HostFacts& host, bool vision) {
+engine::CommandInputs command_inputs(const Launch& launch, const PlannedStart& start, const EngineCapabilities& able,
+                                     const StartSubject& subject) {
   engine::CommandInputs inputs;
-  inputs.profile = profile;
-  inputs.vision = vision;
+  inputs.profile = start.profile;
+  inputs.vision = has_vision(*subject.settings, subject.profile);
   inputs.capabilities = able;
-  inputs.model_path = inside(files.first_shard, files);
-  if (!files.mmproj.empty()) inputs.mmproj_path = inside(files.mmproj, files);
-  inputs.host = host;
+  inputs.model_path = inside(subject.files.first_shard, subject.files);
+  if (!subject.files.mmproj.empty()) inputs.mmproj_path = inside(subject.files.mmproj, subject.files);
+  if (subject.draft) {
+    inputs.draft = {inside(subject.draft->first_shard, *subject.draft, kDraft),
+                    draft_device(start.profile, start.plan.get(), start.gpus)};
+  }
+  inputs.host = subject.host;
   inputs.address = launch.address;
   inputs.log_to_file = able.has_shell;
   return inputs;
@@ -72,6 +97,15 @@ LaunchSpec container_of(const Launch& launch, const Profile& profile, const Sett
   return spec;
 }
 
+/// What is shown beside the engine, and where the state keeps what its load measures.
+void remember_plan(const StartSubject& subject, const PlannedStart& start, Launch& launch) {
+  launch.plan = start.plan;
+  launch.measured_key = start.measured_key;
+  launch.pinned_key = start.pinned_key;
+  launch.load_rate_key = start.load_rate_key;
+  launch.exact_preflight = subject.profile.preflight == Preflight::exact;
+}
+
 Error image_missing(const std::string& tag, const Profile& profile, const Error& error) {
   if (error.code != Code::not_found && error.code != Code::image_missing) return error;
   std::string hint = "pull or build it, or name another image in profile " + profile.name;
@@ -81,47 +115,70 @@ Error image_missing(const std::string& tag, const Profile& profile, const Error&
 
 }  // namespace
 
-LaunchPlanner::LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal,
+LaunchPlanner::LaunchPlanner(Containers& containers, HostProbe& host, GpuProbe& gpus, Journal& journal,
                              std::shared_ptr<const Settings> settings, asio::thread_pool& files)
-    : containers_(containers), host_(host), journal_(journal), settings_(std::move(settings)), files_(files) {}
+    : containers_(containers),
+      host_(host),
+      journal_(journal),
+      settings_(std::move(settings)),
+      files_(files),
+      starts_(gpus, journal, files) {}
 
-Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt) {
-  // One configuration for the whole launch: a reload may put another in its place while something is asked.
-  const std::shared_ptr<const Settings> settings = settings_;
-  auto look = [settings, profile, &host = host_] {
+Task<Result<StartSubject>> LaunchPlanner::look(std::shared_ptr<const Settings> settings, Profile profile) {
+  auto work = [settings = std::move(settings), profile = std::move(profile), &host = host_] {
     HostFacts facts = host.facts();
     facts.groups = engine_groups(facts, settings->docker);
-    return std::pair(hub::find_model_files(*settings, profile), std::move(facts));
+    return subject_of(settings, profile, std::move(facts));
   };
-  const auto [files, host] = co_await offload(files_, std::move(look));
-  if (!files) co_return fail(files.error());
+  co_return co_await offload(files_, std::move(work));
+}
+
+Task<Result<PlannedStart>> LaunchPlanner::plan_start(Profile profile, StartTerms terms) {
+  Result<StartSubject> subject = co_await look(settings_, std::move(profile));
+  if (!subject) co_return fail(subject.error());
+  co_return co_await starts_.plan(std::move(*subject), std::move(terms));
+}
+
+Task<Result<Launch>> LaunchPlanner::plan(Profile profile, std::uint64_t attempt, StartTerms terms) {
+  // One configuration for the whole launch: a reload may put another in its place while something is asked.
+  const std::shared_ptr<const Settings> settings = settings_;
+  const Result<StartSubject> subject = co_await look(settings, profile);
+  if (!subject) co_return fail(subject.error());
+  const Result<PlannedStart> start = co_await starts_.plan(*subject, std::move(terms));
+  if (!start) co_return fail(start.error());
   const std::string tag = image_tag(*settings, profile);
   const Result<ImageInfo> image = co_await containers_.image(tag);
   if (!image) co_return fail(image_missing(tag, profile, image.error()));
   const Result<EngineCapabilities> able = co_await capabilities(*image, settings->instance);
   if (!able) co_return fail(able.error());
-  const auto cdi = co_await devices(profile.gpus, host.gpu_uuids);
+  const auto cdi = co_await devices(profile.gpus, subject->host.gpu_uuids);
   if (!cdi) co_return fail(cdi.error());
+  co_return assemble(*subject, *start, *image, *able, *cdi, attempt);
+}
 
+Result<Launch> LaunchPlanner::assemble(const StartSubject& subject, const PlannedStart& start, const ImageInfo& image,
+                                       const EngineCapabilities& able, const std::vector<std::string>& cdi,
+                                       std::uint64_t attempt) {
   Launch launch;
-  launch.profile = profile.name;
+  launch.profile = subject.profile.name;
   launch.attempt = attempt;
-  launch.image_id = image->id;
-  launch.weight_bytes = files->total_bytes;
-  launch.folder = attempt_folder(settings->state, attempt);
-  if (able->has_shell) launch.log = launch.folder / "engine.log";
-  launch.address = address_of(*able, launch.folder);
-  launch.spec_hash = spec_hash(profile, image->id, files->identity);
-  const auto argv = engine::command_line(
-      command_inputs(launch, profile, *able, *files, host, has_vision(*settings, profile)));
-  if (!argv) co_return fail(argv.error());
-  launch.argv = *argv;
-  launch.container = container_of(launch, profile, *settings, host);
-  launch.container.mounts = {{files->mount_folder, kModels, true}, {launch.folder, launch.folder, false}};
-  launch.container.cdi_devices = *cdi;
-  if (able->has_shell) engine::wrap_for_log(launch.container, image->entrypoint, launch.log.string());
+  launch.image_id = image.id;
+  launch.weight_bytes = subject.files.total_bytes;
+  launch.folder = attempt_folder(subject.settings->state, attempt);
+  if (able.has_shell) launch.log = launch.folder / "engine.log";
+  launch.address = address_of(able, launch.folder);
+  launch.spec_hash = spec_hash(subject.profile, image.id, identity_of(subject));
+  remember_plan(subject, start, launch);
+  auto argv = engine::command_line(command_inputs(launch, start, able, subject));
+  if (!argv) return fail(argv.error());
+  launch.argv = std::move(*argv);
+  launch.container = container_of(launch, subject.profile, *subject.settings, subject.host);
+  launch.container.mounts = {{subject.files.mount_folder, kModels, true}, {launch.folder, launch.folder, false}};
+  if (subject.draft) launch.container.mounts.push_back({subject.draft->mount_folder, kDraft, true});
+  launch.container.cdi_devices = cdi;
+  if (able.has_shell) engine::wrap_for_log(launch.container, image.entrypoint, launch.log.string());
   launch.container.labels["k3d.launch"] = launch_label(launch);
-  co_return launch;
+  return launch;
 }
 
 /// A unix socket of the attempt; loopback with a key where the image can't.
@@ -164,25 +221,11 @@ Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image, std::
   spec.host_network = false;
   spec.host_ipc = false;
   spec.memlock_unlimited = false;
-  const Result<ContainerId> id = co_await containers_.create(spec);
-  if (!id) co_return fail(id.error());
-  Status ran = co_await containers_.start(*id);
-  std::string help;
-  int exit_code = 0;
-  if (ran) {
-    auto wait = containers_.wait(*id);
-    const auto ended = co_await with_deadline<ContainerInfo>(std::move(wait), kHelpLimit, "the image's --help");
-    if (!ended) ran = fail(ended.error());
-    if (ended) exit_code = ended->exit_code.value_or(0);
-    const auto stream = containers_.logs(*id, LogRequest{});
-    for (auto line = co_await stream->next(); line && *line; line = co_await stream->next()) help += (*line)->text + "\n";
-  }
-  const Result<bool> shell = co_await containers_.has_file(*id, "/bin/sh");
-  const Status removed = co_await containers_.remove(*id);
-  if (!removed) log::warning("a container stays behind", {{"name", spec.name}, {"cause", removed.error().text()}});
-  if (!ran) co_return fail(ran.error());
-  if (exit_code == 126 || exit_code == 127) {
-    co_return fail(Code::image_missing, "the image's program can't be run (exit code " + std::to_string(exit_code) + ")",
+  const Result<ToolRun> run = co_await run_tool(containers_, std::move(spec), "/bin/sh", false, kHelpLimit);
+  if (!run) co_return fail(run.error());
+  const std::string& help = run->text;
+  if (run->exit_code == 126 || run->exit_code == 127) {
+    co_return fail(Code::image_missing, "the image's program can't be run (exit code " + std::to_string(run->exit_code) + ")",
                    "name an image whose entrypoint is llama-server, built for this machine", help.substr(0, 200));
   }
   EngineCapabilities able = engine::parse_help(help);
@@ -191,7 +234,7 @@ Task<Result<EngineCapabilities>> LaunchPlanner::ask_image(ImageInfo image, std::
                    "name an image whose entrypoint is llama-server", help.substr(0, 200));
   }
   able.image_id = image.id;
-  able.has_shell = shell && *shell;
+  able.has_shell = run->file_there;
   co_return able;
 }
 

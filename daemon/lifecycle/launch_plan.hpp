@@ -8,6 +8,7 @@
 
 #include "daemon/base/async/task.hpp"
 #include "daemon/lifecycle/journal.hpp"
+#include "daemon/lifecycle/planned_start.hpp"
 #include "daemon/model/engine_image.hpp"
 #include "daemon/model/launch.hpp"
 #include "daemon/model/settings.hpp"
@@ -19,18 +20,23 @@ namespace k3d::lifecycle {
 class LaunchPlanner {
  public:
   /// `files` is where file systems are asked: they may block.
-  LaunchPlanner(Containers& containers, HostProbe& host, Journal& journal, std::shared_ptr<const Settings> settings,
-                asio::thread_pool& files);
+  LaunchPlanner(Containers& containers, HostProbe& host, GpuProbe& gpus, Journal& journal,
+                std::shared_ptr<const Settings> settings, asio::thread_pool& files);
 
   void use(std::shared_ptr<const Settings> settings) { settings_ = std::move(settings); }
 
-  /// Errors: files_missing, image_missing, flag_missing, start_refused, and Docker's.
-  Task<Result<Launch>> plan(Profile profile, std::uint64_t attempt);
+  /// Errors: files_missing, those of the plan (planned_start), image_missing, flag_missing, start_refused, and Docker's.
+  Task<Result<Launch>> plan(Profile profile, std::uint64_t attempt, StartTerms terms);
+  /// The plan alone, without Docker. Errors: files_missing, and the plan's.
+  Task<Result<PlannedStart>> plan_start(Profile profile, StartTerms terms);
 
   /// The hash that the label k3d.spec of a launch of `profile` would have; empty if it can't be told now.
   static std::string spec_hash(const Profile& profile, const std::string& image_id, const std::string& files_identity);
 
  private:
+  Task<Result<StartSubject>> look(std::shared_ptr<const Settings> settings, Profile profile);
+  Result<Launch> assemble(const StartSubject& subject, const PlannedStart& start, const ImageInfo& image,
+                          const EngineCapabilities& able, const std::vector<std::string>& cdi, std::uint64_t attempt);
   Task<Result<EngineCapabilities>> capabilities(ImageInfo image, std::string instance);
   Task<Result<EngineCapabilities>> ask_image(ImageInfo image, std::string instance);
   Task<Result<std::vector<std::string>>> devices(Gpus gpus, std::vector<std::string> uuids);
@@ -41,6 +47,7 @@ class LaunchPlanner {
   Journal& journal_;
   std::shared_ptr<const Settings> settings_;
   asio::thread_pool& files_;
+  StartPlanner starts_;
 };
 
 /// The label k3d.launch: what a later k3d needs to watch and talk to the engine, without secrets; and back.

@@ -15,6 +15,7 @@ Target target_of(const Operation& operation, const Memory& memory) {
   Target target;
   target.profile = operation.profile;
   target.operation = operation.id;
+  target.accept_risk = true;  // its plan was judged when it was asked for
   if (memory.desired == operation.profile) target.fall_back_to = memory.fall_back_to;
   return target;
 }
@@ -41,6 +42,7 @@ Event stopped_by_itself(const Memory& memory, const Engine& runs) {
   Target target;
   target.profile = memory.desired;
   target.restart = memory.desired == runs.launch.profile;
+  target.accept_risk = true;  // it ran
   return event::Activate{target};
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/engine/remedies.hpp"
 #include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/effects.hpp"
+#include "daemon/lifecycle/planned_profile.hpp"
 
 namespace k3d::lifecycle {
 namespace {
@@ -40,6 +41,7 @@ EngineView view_of(const Engine& engine) {
   view.started_at = engine.started_at;
   view.ready_at = engine.ready_at;
   view.adopted = engine.adopted;
+  view.planned = engine.launch.plan;
   return view;
 }
 
@@ -219,7 +221,12 @@ bool Supervisor::heal(Event& event) {
   Failure* failure = failure_of(event);
   const Profile* configured = failure == nullptr ? nullptr : settings_->find_profile(failure->profile);
   if (configured == nullptr) return false;
-  failure->remedy = engine::remedy_for(failure->code, profile_in_force(*configured));
+  Profile profile = profile_in_force(*configured);
+  // What the plan chose is what failed, and what a remedy has to change.
+  const Engine* engine = running_engine(state_);
+  const bool planned = engine != nullptr && engine->launch.profile == profile.name && engine->launch.plan != nullptr;
+  if (planned) profile = with_plan(std::move(profile), *engine->launch.plan);
+  failure->remedy = engine::remedy_for(failure->code, profile);
   const auto* missing = std::get_if<event::Missing>(&event);
   if (missing == nullptr || !missing->final) apply_remedy(*configured, *failure);
   return true;
@@ -290,6 +297,12 @@ void Supervisor::set_load(const LoadView& load) {
   publish_figures();
 }
 
+void Supervisor::set_measured(std::uint64_t attempt, MeasuredMemory measured) {
+  measured_attempt_ = attempt;
+  measured_ = std::move(measured);
+  publish();
+}
+
 void Supervisor::publish() {
   published_at_ = steady_clock::now();
   auto next = std::make_shared<Snapshot>();
@@ -306,6 +319,7 @@ void Supervisor::publish() {
     next->engine = view_of(*engine);
     if (engine->container == named_) next->engine->container_name = container_name_;
     next->engine->restarts = strikes_of(state_).restarts;
+    if (engine->launch.attempt == measured_attempt_) next->engine->measured = measured_;
     next->engine->spec_matches = !conditions_.has("config_drift");
     if (admitting_) next->route = Route{engine->launch.profile, engine->launch.address};
   }

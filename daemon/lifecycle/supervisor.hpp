@@ -58,6 +58,7 @@ struct ActivateAsk {
   bool force = false, restart = false;
   bool preempt = false;  ///< end the operation that holds the GPUs
   std::string reason, asked_by;
+  bool accept_risk = false;  ///< start against the plan's advice
 };
 
 struct OverridesAsk {
@@ -118,8 +119,13 @@ class Supervisor : public Demand {
   /// Returns once everything asked so far is written down, as far as the store can: what is answered to a client after
   /// this outlives a crash.
   Task<void> recorded() { return ports_.journal.flush(); }
-  /// What an activation would start, without starting it.
-  Task<Result<Launch>> dry_run(std::string profile);
+  /// What an activation would start, without starting it. Errors: those of an activation, and of its preparation.
+  Task<Result<Launch>> dry_run(std::string profile, bool accept_risk = false);
+  /// Whether an activation would be refused by its plan, before anything is touched; null where it can't be planned.
+  /// Errors: does_not_fit, quant_blocked, quant_unproven; files_missing.
+  Task<Result<std::shared_ptr<const Plan>>> plan(std::string profile, bool accept_risk);
+  /// The same of settings that aren't configured so.
+  Task<Result<Launch>> dry_run(Profile profile);
 
   /// Whether it is known what ran before this daemon, and what was under way goes on. Each snapshot may bring it.
   [[nodiscard]] bool restored() const { return restored_; }
@@ -155,6 +161,7 @@ class Supervisor : public Demand {
   /// Figures: at most once a second.
   void publish_figures();
   void set_load(const LoadView& load);
+  void set_measured(std::uint64_t attempt, MeasuredMemory measured);
   void store_outcome(const std::optional<Error>& error);
   Task<void> restore();
   Task<Memory> recall();
@@ -184,6 +191,8 @@ class Supervisor : public Demand {
   ContainerId named_;           ///< the container whose name is
   std::string container_name_;  ///< as Docker has it now
   LoadView load_;
+  std::uint64_t measured_attempt_ = 0;
+  MeasuredMemory measured_;     ///< of that attempt
   std::map<std::string, Overrides> overrides_;
   std::set<std::string> recalled_;  ///< profiles whose overrides have been read
   Phase phase_ = Phase::stopped;

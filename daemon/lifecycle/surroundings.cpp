@@ -144,12 +144,19 @@ Task<void> Effects::remove_leftover(ContainerInfo container) {
 
 // ---- while k3d runs -------------------------------------------------------------------------------------------------
 
+/// The launch that a profile's configuration means, whatever memory there is: its hash is what counts.
+Task<Result<Launch>> Effects::configured(std::string profile) {
+  const Profile* found = owner_.settings_->find_profile(profile);
+  if (found == nullptr) co_return fail(unknown_profile(*owner_.settings_, profile));
+  co_return co_await launch_of(owner_.profile_in_force(*found));
+}
+
 /// Docker in trouble says nothing about whether the engine is what its profile would start now.
 Task<bool> Effects::look_for_drift() {
   const Engine* engine = running_engine(owner_.state_);
   if (engine == nullptr) co_return false;
   const Launch runs = engine->launch;
-  const Result<Launch> now = co_await plan(runs.profile, 0);
+  const Result<Launch> now = co_await configured(runs.profile);
   const Engine* still = running_engine(owner_.state_);
   if (still == nullptr || still->launch.attempt != runs.attempt) co_return false;
   if (!now && is_dockers_absence(now.error().code)) {

@@ -129,6 +129,7 @@ Task<void> Effects::poll_health(Engine engine) {
   for (;;) {
     const Result<Health> health = co_await owner_.ports_.engines.health(engine.launch.address);
     if (health && *health == Health::ok) {
+      remember_rate(engine);
       post(event::HealthOk{engine.launch.attempt});
       co_return;
     }
@@ -211,7 +212,10 @@ Task<void> Effects::read_signs(Engine engine) {
     reader.feed(piece);
     if (piece.empty() && !co_await sleep_for(kLogInterval)) co_return;
   }
-  show_signs(engine, reader.signs());
+  const engine::LogSigns& signs = reader.signs();
+  show_signs(engine, signs);
+  if (signs.loaded) show_measured(engine, signs);
+  if (signs.loaded && signs.fitted) co_await remember_placement(engine, *signs.fitted);
 }
 
 void Effects::show_signs(const Engine& engine, const engine::LogSigns& signs) {

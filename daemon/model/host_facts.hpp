@@ -13,6 +13,7 @@ namespace k3d {
 struct HostFacts {
   int physical_cores = 1;
   std::optional<Bytes> ram_bytes;
+  std::optional<Bytes> available_ram_bytes;  ///< that processes can have now without anything being swapped out
   unsigned uid = 0, gid = 0;
   std::vector<std::string> groups;  ///< supplementary gids: weights may be readable by group only
   std::string boot_id;

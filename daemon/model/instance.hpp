@@ -27,6 +27,7 @@ struct Target {
   OperationId operation;      ///< empty: k3d's own doing (adoption)
   bool force = false;         ///< skip draining
   bool restart = false;       ///< load again though it runs
+  bool accept_risk = false;   ///< start against the plan's advice
   std::string fall_back_to;   ///< profile to return to if this one fails; empty: none
   std::string rolled_back_from;  ///< set on the return itself: it is not rolled back again
   Strikes strikes;

@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "daemon/base/units.hpp"
+#include "daemon/model/plan.hpp"
 
 namespace k3d {
 
@@ -49,6 +51,10 @@ struct Launch {
   std::string image_id;
   std::string spec_hash;
   Bytes weight_bytes = 0;        ///< of all shards, what loading reads
+  std::shared_ptr<const Plan> plan;  ///< what it was computed from; null: it could not be planned
+  /// Where the state keeps what the load measures; empty: it isn't kept.
+  std::string measured_key, pinned_key, load_rate_key;
+  bool exact_preflight = false;  ///< the engine is asked before it loads
 };
 
 }  // namespace k3d

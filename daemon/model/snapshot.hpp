@@ -10,6 +10,7 @@
 #include "daemon/model/failure.hpp"
 #include "daemon/model/gpu.hpp"
 #include "daemon/model/launch.hpp"
+#include "daemon/model/measured.hpp"
 #include "daemon/model/operation.hpp"
 #include "daemon/model/settings.hpp"
 
@@ -39,6 +40,8 @@ struct EngineView {
   int restarts = 0;
   bool adopted = false;
   bool spec_matches = true;
+  std::shared_ptr<const Plan> planned;     ///< null: it could not be planned
+  std::optional<MeasuredMemory> measured;  ///< as the engine told once it was loaded
 };
 
 struct LoadView {

@@ -20,6 +20,11 @@ Launch sample(const std::filesystem::path& folder) {
   launch.argv = {"--model", "/models/a b.gguf"};
   launch.weight_bytes = 123;
   launch.spec_hash = "abc";
+  Plan plan;
+  plan.placement.cpu_expert_layers = 5;
+  launch.plan = std::make_shared<const Plan>(plan);
+  launch.measured_key = "measured/1";
+  launch.pinned_key = "pinned/1";
   return launch;
 }
 
@@ -38,6 +43,10 @@ TEST(LaunchLabel, F96_holds_all_that_is_needed_to_adopt_but_no_secret) {
   EXPECT_EQ(back.attempt, 7U);
   EXPECT_EQ(back.argv, launch.argv);
   EXPECT_EQ(back.address.port, 4711);
+  ASSERT_NE(back.plan, nullptr);
+  EXPECT_EQ(back.plan->placement.cpu_expert_layers, 5);
+  EXPECT_EQ(back.measured_key, "measured/1");
+  EXPECT_EQ(back.pinned_key, "pinned/1");
   EXPECT_EQ(back.address.api_key, "canary-secret") << "from the attempt's folder";
   std::filesystem::remove_all(folder.parent_path());
 }
