@@ -20,12 +20,12 @@ struct LayerState {
 };
 
 struct Architecture {
-  std::string name;                ///< general.architecture
-  int layers = 0;                  ///< repeating ones; the output counts as one more, `layers` itself
-  std::int64_t embedding = 0;      ///< width of the residual stream
-  std::int64_t dense_ff = 0;       ///< width of a dense feed-forward; 0: none
+  std::string name;            ///< general.architecture
+  int layers = 0;              ///< repeating ones; the output counts as one more, `layers` itself
+  std::int64_t embedding = 0;  ///< width of the residual stream
+  std::int64_t dense_ff = 0;   ///< width of a dense feed-forward; 0: none
   int experts = 0, experts_used = 0;
-  std::int64_t expert_ff = 0;      ///< width of one routed expert
+  std::int64_t expert_ff = 0;         ///< width of one routed expert
   std::int64_t expert_embedding = 0;  ///< what routed experts read and write
   std::int64_t attention_width = 0;   ///< heads times the row that each compares, of the widest layer
   std::int64_t recurrent_width = 0;   ///< heads times their width in KDA layers

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kMaxSequences = 256;
 constexpr std::array<int, 4> kContexts{8192, 32768, 131072, 1048576};
-constexpr std::array<std::pair<const char*, const char*>, 3> kTypes{{{"f16", "F16"}, {"q8_0", "Q8_0"}, {"q4_0", "Q4_0"}}};
+constexpr std::array<std::pair<const char*, const char*>, 3> kTypes{
+    {{"f16", "F16"}, {"q8_0", "Q8_0"}, {"q4_0", "Q4_0"}}};
 
 class Fitting {
  public:

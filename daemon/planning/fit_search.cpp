@@ -10,10 +10,14 @@ namespace {
 /// Parts that leave a split layer's own device, by the pattern that the engine uses for the fraction.
 unsigned overflowing(Fraction fraction) {
   switch (fraction) {
-    case Fraction::attention: return kExperts | kGate | kUp | kGateUp | kDown;
-    case Fraction::up: return kGateExperts | kGateUpExperts | kDownExperts | kGate | kGateUp | kDown;
-    case Fraction::gate: return kDownExperts | kDown;
-    case Fraction::all_but_experts: return kExperts;
+    case Fraction::attention:
+      return kExperts | kGate | kUp | kGateUp | kDown;
+    case Fraction::up:
+      return kGateExperts | kGateUpExperts | kDownExperts | kGate | kGateUp | kDown;
+    case Fraction::gate:
+      return kDownExperts | kDown;
+    case Fraction::all_but_experts:
+      return kExperts;
   }
   return 0;
 }
@@ -23,8 +27,7 @@ using Used = std::vector<std::int64_t>;
 
 class Search {
  public:
-  Search(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins,
-         Offload offload)
+  Search(const MemoryModel& model, const std::vector<Bytes>& free, const std::vector<Bytes>& margins, Offload offload)
       : model_(model),
         all_(model.architecture().layers + 1),
         moe_(model.architecture().experts > 0),
@@ -222,7 +225,7 @@ class Search {
   }
 
   const MemoryModel& model_;
-  int all_;   ///< layers and the output
+  int all_;  ///< layers and the output
   bool moe_, offload_;
   Used targets_;
   Fills fills_;

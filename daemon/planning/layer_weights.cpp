@@ -56,7 +56,8 @@ int layer_of(const std::string& tensor, int layers) {
 Part part_of(const std::string& tensor) {
   int layer = 0;
   const std::string_view name = within_layer(tensor, &layer);
-  const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return name.starts_with(k.prefix); });
+  const auto* kind =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return name.starts_with(k.prefix); });
   if (kind == kKinds.end()) return kRest;
   const std::string_view rest = name.substr(kind->prefix.size());
   return rest.starts_with("_exps") || rest.starts_with("_chexps") ? kind->experts : kind->other;

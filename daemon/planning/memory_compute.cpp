@@ -78,7 +78,9 @@ double offloading(const Terms& terms, const ComputeQuestion& question) {
 }
 
 /// Mask and embeddings are made on the host and copied.
-double on_host(const Terms& terms, double copies) { return copies * terms.mask + 2 * terms.stream; }
+double on_host(const Terms& terms, double copies) {
+  return copies * terms.mask + 2 * terms.stream;
+}
 
 }  // namespace
 

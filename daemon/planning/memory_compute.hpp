@@ -14,14 +14,14 @@ namespace k3d::planning {
 struct ComputeQuestion {
   struct Device {
     int first_layer = 0;
-    int layers = 0;               ///< with the output
-    Bytes largest_expert = 0;     ///< largest expert tensor of its layers that is in host RAM
+    int layers = 0;            ///< with the output
+    Bytes largest_expert = 0;  ///< largest expert tensor of its layers that is in host RAM
   };
   std::vector<Device> devices;
-  bool overrides = false;         ///< some tensor is not where its layer is
-  bool whole = true;              ///< all layers and the output are on devices
-  bool offload = true;            ///< the first device computes with experts that are in host RAM
-  Bytes first_expert = 0;         ///< size of the first expert tensor that is in host RAM; 0: none is
+  bool overrides = false;  ///< some tensor is not where its layer is
+  bool whole = true;       ///< all layers and the output are on devices
+  bool offload = true;     ///< the first device computes with experts that are in host RAM
+  Bytes first_expert = 0;  ///< size of the first expert tensor that is in host RAM; 0: none is
 };
 
 struct ComputeAnswer {

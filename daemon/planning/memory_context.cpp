@@ -8,7 +8,9 @@ namespace {
 constexpr std::int64_t kContextStep = 256;
 constexpr Bytes kF32 = 4;
 
-std::int64_t rounded_up(std::int64_t tokens) { return (tokens + kContextStep - 1) / kContextStep * kContextStep; }
+std::int64_t rounded_up(std::int64_t tokens) {
+  return (tokens + kContextStep - 1) / kContextStep * kContextStep;
+}
 
 Bytes row_bytes(const GgmlType& type, std::int64_t elements) {
   return static_cast<Bytes>(elements) / type.block_elements * type.block_bytes;
@@ -21,7 +23,9 @@ std::int64_t slot_context(const Serving& serving) {
   return rounded_up(std::max<std::int64_t>(all / std::max(serving.slots, 1), 1));
 }
 
-std::int64_t total_context(const Serving& serving) { return slot_context(serving) * std::max(serving.slots, 1); }
+std::int64_t total_context(const Serving& serving) {
+  return slot_context(serving) * std::max(serving.slots, 1);
+}
 
 Bytes cache_bytes(const LayerState& layer, const Serving& serving) {
   const Bytes token = row_bytes(*serving.cache, layer.k_row) + row_bytes(*serving.cache, layer.v_row);

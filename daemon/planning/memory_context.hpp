@@ -9,9 +9,9 @@ namespace k3d::planning {
 /// How an engine serves, as far as memory cares.
 struct Serving {
   int slots = 1;
-  int context = 0;          ///< asked for: tokens, total over the slots
+  int context = 0;  ///< asked for: tokens, total over the slots
   int batch = 0, ubatch = 0;
-  int rollback = 0;         ///< snapshots of recurrent state besides the current one: the tokens of a draft
+  int rollback = 0;                 ///< snapshots of recurrent state besides the current one: the tokens of a draft
   const GgmlType* cache = nullptr;  ///< type of K and V
 };
 

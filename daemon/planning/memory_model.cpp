@@ -50,7 +50,11 @@ ComputeQuestion question_of(const Placed& placed, const ModelWeights& weights, i
 
 MemoryModel::MemoryModel(Architecture model, ModelWeights weights, Serving serving, int devices,
                          std::optional<KnownCompute> known)
-    : model_(std::move(model)), weights_(std::move(weights)), serving_(serving), devices_(devices), known_(std::move(known)) {
+    : model_(std::move(model)),
+      weights_(std::move(weights)),
+      serving_(serving),
+      devices_(devices),
+      known_(std::move(known)) {
   for (std::size_t il = 0; il < weights_.layers.size(); ++il) {
     layer_bytes_.push_back(weights_.layers[il].total());
     layer_context_.push_back(cache_bytes(model_.states[il], serving_) + recurrent_bytes(model_.states[il], serving_));

@@ -1,5 +1,6 @@
 // The engine's memory for a given placement: weights, context and compute buffers, per device and on the host.
-// Not here: how a placement is found (fit_search.hpp, placement_experts.hpp), what CUDA takes beyond (memory_reserve.hpp).
+// Not here: how a placement is found (fit_search.hpp, placement_experts.hpp), what CUDA takes beyond
+// (memory_reserve.hpp).
 #pragma once
 
 #include <optional>
@@ -26,8 +27,8 @@ struct Move {
 struct Placed {
   std::vector<int> layer_device;  ///< Architecture::layers + 1
   std::vector<Move> moves;
-  bool overrides = false;         ///< the engine is given patterns, even if they move nothing
-  bool offload = true;            ///< the first device computes with experts that are in host RAM
+  bool overrides = false;  ///< the engine is given patterns, even if they move nothing
+  bool offload = true;     ///< the first device computes with experts that are in host RAM
 };
 
 struct MemoryUse {

@@ -53,8 +53,8 @@ bool fits(const ModelUse& use, const std::vector<Bytes>& room, std::int64_t slac
 }
 
 /// A split that leaves every device at least `slack`; empty if none was found.
-std::vector<int> split_with(const MemoryModel& model, int cpu_layers, const Sizes& sizes, const std::vector<Bytes>& room,
-                            std::int64_t slack) {
+std::vector<int> split_with(const MemoryModel& model, int cpu_layers, const Sizes& sizes,
+                            const std::vector<Bytes>& room, std::int64_t slack) {
   Sizes compute(room.size(), 0);
   for (int round = 0; round < kRounds; ++round) {
     Sizes caps;

@@ -26,7 +26,8 @@ std::optional<int> device_named(const std::string& name, int devices) {
 
 Result<Rule> parse(const std::string& text, int devices) {
   const std::size_t cut = text.rfind('=');
-  if (cut == std::string::npos) return fail(Code::invalid_request, fmt::format("placement rule `{}` has no =DEVICE", text));
+  if (cut == std::string::npos)
+    return fail(Code::invalid_request, fmt::format("placement rule `{}` has no =DEVICE", text));
   const auto device = device_named(text.substr(cut + 1), devices);
   if (!device) {
     return fail(Code::invalid_request, fmt::format("placement rule `{}` names no device: CPU, or CUDA0 to CUDA{}", text,

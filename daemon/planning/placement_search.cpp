@@ -12,7 +12,9 @@ namespace {
 
 constexpr int kMarginStepMib = 256;
 
-Bytes less(Bytes of, Bytes by) { return of > by ? of - by : 0; }
+Bytes less(Bytes of, Bytes by) {
+  return of > by ? of - by : 0;
+}
 
 std::vector<int> count_layers(const Placed& placed, int devices) {
   std::vector<int> layers(static_cast<std::size_t>(devices), 0);
@@ -83,7 +85,9 @@ Solution fit_as_asked(const MemoryModel& model, const Placement& placement, cons
                                           : solve_fit(model, room, placement.fit_target_mib);
 }
 
-std::vector<double> in_layers(const ExpertSplit& split) { return {split.layers.begin(), split.layers.end()}; }
+std::vector<double> in_layers(const ExpertSplit& split) {
+  return {split.layers.begin(), split.layers.end()};
+}
 
 /// The engine's own split where none is given: by free memory.
 std::vector<double> plain_split(const Room& room) {
@@ -165,9 +169,12 @@ Result<Solution> solve(const MemoryModel& model, const ModelHeaders& headers, co
   // Whoever remembers a pinned placement has put its rules in; until there is one, a fit finds it.
   const bool unpinned = placement.tensors.empty() && placement.tensor_split.empty();
   switch (placement.mode) {
-    case PlacementMode::fit: return fit_as_asked(model, placement, room);
-    case PlacementMode::n_cpu_moe: return solve_experts(model, placement, room);
-    case PlacementMode::override_tensors: return solve_rules(model, headers, placement, room);
+    case PlacementMode::fit:
+      return fit_as_asked(model, placement, room);
+    case PlacementMode::n_cpu_moe:
+      return solve_experts(model, placement, room);
+    case PlacementMode::override_tensors:
+      return solve_rules(model, headers, placement, room);
     case PlacementMode::pinned:
       return unpinned ? fit_as_asked(model, placement, room) : solve_rules(model, headers, placement, room);
   }

@@ -11,10 +11,10 @@ namespace k3d::planning {
 
 /// What may be used of the devices.
 struct Room {
-  std::vector<Bytes> free;         ///< before anything is loaded
-  std::vector<MemoryUse> extras;   ///< draft and projector, per device
-  Bytes reserve = 0;               ///< per device: CUDA's context and scratch
-  Bytes draft = 0;                 ///< part of the extras of `draft_device`
+  std::vector<Bytes> free;        ///< before anything is loaded
+  std::vector<MemoryUse> extras;  ///< draft and projector, per device
+  Bytes reserve = 0;              ///< per device: CUDA's context and scratch
+  Bytes draft = 0;                ///< part of the extras of `draft_device`
   std::size_t draft_device = 0;
 
   /// What the engine may take for its own figures; 0 if nothing is left.
@@ -24,8 +24,8 @@ struct Room {
 struct Solution {
   Placed placed;
   PlannedPlacement planned;
-  ModelUse use;            ///< without extras
-  std::vector<int> layers; ///< per device, a split layer counted where its attention is; the output with the last
+  ModelUse use;             ///< without extras
+  std::vector<int> layers;  ///< per device, a split layer counted where its attention is; the output with the last
 };
 
 /// Margins that a fit may be given, in MiB, largest first. 6144 is comfortable; 4096 ran in the reference deployment;
@@ -42,8 +42,8 @@ Result<Solution> solve(const MemoryModel& model, const ModelHeaders& headers, co
 /// `margin_mib` for every device; one each where a draft's device must keep more: it is loaded after the fit.
 std::vector<int> margin_list(int margin_mib, const Room& room);
 
-/// A fit with the given margins in MiB: one for all devices, or one each. The margins are what covers CUDA's context and
-/// scratch. What the first device needs to compute with experts in host RAM counts only if some end there.
+/// A fit with the given margins in MiB: one for all devices, or one each. The margins are what covers CUDA's context
+/// and scratch. What the first device needs to compute with experts in host RAM counts only if some end there.
 Solution solve_fit(const MemoryModel& model, const Room& room, const std::vector<int>& margins_mib);
 
 /// The same as an engine with CUDA comes to it: its context is gone from the free memory, and while it searches, most

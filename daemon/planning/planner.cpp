@@ -18,7 +18,8 @@ constexpr int kResidentBatch = 2048, kHybridBatch = 4096;
 
 /// "q8_0" is ggml's "Q8_0".
 const GgmlType* cache_type(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return ggml_type(std::string_view(name));
 }
 
@@ -41,7 +42,8 @@ Result<Subject> subject_of(const PlanInputs& inputs) {
   auto architecture = read_architecture(*inputs.model);
   if (!architecture) return fail(architecture.error());
   const Profile& profile = inputs.profile;
-  if (profile.slots < 1 || profile.context < 1) return fail(Code::invalid_request, "slots and context must be at least 1");
+  if (profile.slots < 1 || profile.context < 1)
+    return fail(Code::invalid_request, "slots and context must be at least 1");
   Subject subject{std::move(*architecture), {}, {}};
   subject.serving = {profile.slots, profile.context, 0, 0, 0, cache_type(profile.cache_type)};
   if (subject.serving.cache == nullptr || !cache_type_fits(subject.architecture, *subject.serving.cache)) {
@@ -90,8 +92,8 @@ void fill_devices(const PlanInputs& inputs, const Room& room, const Solution& so
     device.compute_bytes = own.compute + extra.compute;
     device.reserve_bytes = room.reserve;
     device.free_bytes = room.free[i];
-    device.left_bytes = static_cast<std::int64_t>(room.free[i]) -
-                        static_cast<std::int64_t>(own.total() + extra.total() + room.reserve);
+    device.left_bytes =
+        static_cast<std::int64_t>(room.free[i]) - static_cast<std::int64_t>(own.total() + extra.total() + room.reserve);
     plan.devices.push_back(device);
   }
 }

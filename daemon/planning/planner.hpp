@@ -14,9 +14,9 @@ namespace k3d::planning {
 
 /// A GPU that the engine may use, in the order in which the engine counts them.
 struct GpuMemory {
-  int index = 0;          ///< as nvidia-smi counts, for the answer
+  int index = 0;  ///< as nvidia-smi counts, for the answer
   Bytes total_bytes = 0;
-  Bytes free_bytes = 0;   ///< before the engine starts; what an engine holds that is stopped first counts as free
+  Bytes free_bytes = 0;  ///< before the engine starts; what an engine holds that is stopped first counts as free
 };
 
 struct HostRam {

@@ -21,9 +21,13 @@ Bytes needed(const PlannedDevice& device) {
   return device.model_bytes + device.context_bytes + device.compute_bytes + device.reserve_bytes;
 }
 
-Bytes needed(const PlannedHost& host) { return host.model_bytes + host.context_bytes + host.compute_bytes; }
+Bytes needed(const PlannedHost& host) {
+  return host.model_bytes + host.context_bytes + host.compute_bytes;
+}
 
-Bytes left(std::int64_t bytes) { return bytes > 0 ? static_cast<Bytes>(bytes) : 0; }
+Bytes left(std::int64_t bytes) {
+  return bytes > 0 ? static_cast<Bytes>(bytes) : 0;
+}
 
 void find_breaks(const PlanFacts& facts, Plan& plan) {
   for (const PlannedDevice& device : plan.devices) {
@@ -31,8 +35,9 @@ void find_breaks(const PlanFacts& facts, Plan& plan) {
     plan.breaks.push_back({PlanBreak::Resource::vram, device.index, needed(device), device.free_bytes});
     plan.reasons.push_back(fmt::format(
         "GPU {} would need {}: {} of weights, {} of context, {} of compute buffers and {} that CUDA takes; {} are free",
-        device.index, format_bytes(needed(device)), format_bytes(device.model_bytes), format_bytes(device.context_bytes),
-        format_bytes(device.compute_bytes), format_bytes(device.reserve_bytes), format_bytes(device.free_bytes)));
+        device.index, format_bytes(needed(device)), format_bytes(device.model_bytes),
+        format_bytes(device.context_bytes), format_bytes(device.compute_bytes), format_bytes(device.reserve_bytes),
+        format_bytes(device.free_bytes)));
   }
   const auto& ram = facts.inputs.ram;
   if (!ram || needed(plan.host) <= ram->available_bytes) return;
@@ -43,19 +48,23 @@ void find_breaks(const PlanFacts& facts, Plan& plan) {
 
 void say_what_fits(const PlanFacts& facts, Plan& plan) {
   if (plan.devices.empty()) {
-    plan.reasons.push_back(fmt::format("no GPU: {} of weights are computed on the CPU", format_bytes(plan.host.model_bytes)));
+    plan.reasons.push_back(
+        fmt::format("no GPU: {} of weights are computed on the CPU", format_bytes(plan.host.model_bytes)));
     return;
   }
-  const auto fullest = std::min_element(plan.devices.begin(), plan.devices.end(), [](const auto& a, const auto& b) {
-    return a.left_bytes < b.left_bytes;
-  });
+  const auto fullest = std::min_element(plan.devices.begin(), plan.devices.end(),
+                                        [](const auto& a, const auto& b) { return a.left_bytes < b.left_bytes; });
   if (plan.verdict == Verdict::all_vram) {
-    plan.reasons.push_back(fmt::format("all weights but the token embeddings are in VRAM; GPU {} is the fullest, {} are left",
-                                       fullest->index, format_bytes(left(fullest->left_bytes))));
+    plan.reasons.push_back(
+        fmt::format("all weights but the token embeddings are in VRAM; GPU {} is the fullest, {} are left",
+                    fullest->index, format_bytes(left(fullest->left_bytes))));
     return;
   }
-  plan.reasons.push_back(fmt::format("{} of weights are in host RAM: experts of {} layers",
-                                     format_bytes(facts.solution.use.spilled_bytes), facts.solution.use.cpu_expert_layers));
+  const int layers = facts.solution.planned.cpu_expert_layers;
+  const std::string which =
+      layers > 0 ? fmt::format("experts of {} layers", layers) : "layers that no GPU has room for";
+  plan.reasons.push_back(
+      fmt::format("{} of weights are in host RAM: {}", format_bytes(facts.solution.use.spilled_bytes), which));
 }
 
 /// What would help a placement by hand that overflows.
@@ -74,26 +83,32 @@ void advise_split(const PlanFacts& facts, Plan& plan) {
 void warn_of_tenants(const PlanFacts& facts, Plan& plan) {
   for (const GpuMemory& gpu : facts.inputs.gpus) {
     if (gpu.total_bytes <= gpu.free_bytes + kDriverBytes) continue;
-    plan.warnings.push_back(fmt::format("GPU {}: {} are held by others", gpu.index,
-                                        format_bytes(gpu.total_bytes - gpu.free_bytes)));
+    plan.warnings.push_back(
+        fmt::format("GPU {}: {} are held by others", gpu.index, format_bytes(gpu.total_bytes - gpu.free_bytes)));
   }
 }
 
 void warn_of_slots(const PlanFacts& facts, Plan& plan) {
   const int slots = facts.inputs.profile.slots;
   if (slots > kKneeSlots) {
-    plan.warnings.push_back(fmt::format("{} slots are past the knee: throughput peaks at {}, and each slot holds {} of state",
-                                        slots, kKneeSlots, format_bytes(checkpoint_bytes(facts.model.architecture()))));
+    plan.warnings.push_back(
+        fmt::format("{} slots are past the knee: throughput peaks at {}, and each slot holds {} of state", slots,
+                    kKneeSlots, format_bytes(checkpoint_bytes(facts.model.architecture()))));
   }
   const bool drafts = facts.model.serving().rollback > 0;
-  if (drafts && !facts.inputs.draft) plan.warnings.push_back("the draft model's own memory isn't counted: its file isn't known");
+  if (drafts && !facts.inputs.draft)
+    plan.warnings.push_back("the draft model's own memory isn't counted: its file isn't known");
   if (drafts && slots >= kDraftSlots) {
-    plan.warnings.push_back(fmt::format("a draft isn't worth it at {} slots: it speeds up one or two requests at a time, "
-                                        "and lost a fifth of the throughput at {}", slots, kDraftSlots));
+    plan.warnings.push_back(
+        fmt::format("a draft isn't worth it at {} slots: it speeds up one or two requests at a time, "
+                    "and lost a fifth of the throughput at {}",
+                    slots, kDraftSlots));
   }
 }
 
-bool spills(const Solution& solution) { return solution.use.spilled_bytes > 0; }
+bool spills(const Solution& solution) {
+  return solution.use.spilled_bytes > 0;
+}
 
 /// The largest margin below `margin` with which nothing spills, looked at carefully.
 std::optional<int> margin_that_keeps(const PlanFacts& facts, int margin) {
@@ -113,11 +128,15 @@ void warn_of_spill(const PlanFacts& facts, const std::vector<int>& margins, Plan
   const auto keeps = margin_that_keeps(facts, first);
   const std::string remedy = keeps ? fmt::format("; with fit_target_mib {} all stays in VRAM", *keeps) : "";
   if (!spills(facts.solution)) {
-    plan.warnings.push_back(fmt::format("it fits closely: what CUDA and the engine's own search take may leave up to {} of "
-                                        "experts in host RAM{}", format_bytes(careful.use.spilled_bytes), remedy));
+    plan.warnings.push_back(
+        fmt::format("it fits closely: what CUDA and the engine's own search take may leave up to {} of "
+                    "experts in host RAM{}",
+                    format_bytes(careful.use.spilled_bytes), remedy));
   } else if (keeps) {
-    plan.warnings.push_back(fmt::format("the margin of {} MiB spills experts to host RAM, which costs about 40 % of the "
-                                        "speed{}", first, remedy));
+    plan.warnings.push_back(
+        fmt::format("the margin of {} MiB spills experts to host RAM, which costs about 40 % of the "
+                    "speed{}",
+                    first, remedy));
   }
 }
 
@@ -127,8 +146,10 @@ void warn_of_margins(const PlanFacts& facts, Plan& plan) {
   const std::vector<int>& margins = placement.fit_target_mib;
   const int least = *std::min_element(margins.begin(), margins.end());
   if (least < kFitMargins.back()) {
-    plan.warnings.push_back(fmt::format("a margin of {} MiB is little: CUDA takes up to {} of it on each GPU with the first "
-                                        "long prompts", least, format_bytes(facts.room.reserve)));
+    plan.warnings.push_back(
+        fmt::format("a margin of {} MiB is little: CUDA takes up to {} of it on each GPU with the first "
+                    "long prompts",
+                    least, format_bytes(facts.room.reserve)));
   }
   warn_of_spill(facts, margins, plan);
 }
@@ -136,10 +157,10 @@ void warn_of_margins(const PlanFacts& facts, Plan& plan) {
 void warn_of_host(const PlanFacts& facts, Plan& plan) {
   const auto& ram = facts.inputs.ram;
   if (!ram || needed(plan.host) > ram->available_bytes || plan.host.left_bytes >= 0) return;
-  plan.warnings.push_back(fmt::format("RAM is short for prompt cache and context checkpoints: {} at their limits, {} are left "
-                                      "beside the weights; lower cache_ram or ctx_checkpoints",
-                                      format_bytes(plan.host.cache_bytes),
-                                      format_bytes(ram->available_bytes - needed(plan.host))));
+  plan.warnings.push_back(
+      fmt::format("RAM is short for prompt cache and context checkpoints: {} at their limits, {} are left "
+                  "beside the weights; lower cache_ram or ctx_checkpoints",
+                  format_bytes(plan.host.cache_bytes), format_bytes(ram->available_bytes - needed(plan.host))));
 }
 
 void warn_of_model(const PlanFacts& facts, Plan& plan) {
@@ -149,7 +170,8 @@ void warn_of_model(const PlanFacts& facts, Plan& plan) {
     plan.warnings.push_back(fmt::format("{} tokens a slot are more than the {} that the model was trained for", slot,
                                         model.context_trained));
   }
-  if (model.sliding_window) plan.warnings.push_back("some layers keep only a window of the context: less is needed than counted");
+  if (model.sliding_window)
+    plan.warnings.push_back("some layers keep only a window of the context: less is needed than counted");
   if (plan.basis == PlanBasis::computed && model.name != "kimi-k3") {
     plan.warnings.push_back(fmt::format("compute buffers of {} models are an estimate", model.name));
   }

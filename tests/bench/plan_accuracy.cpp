@@ -1,4 +1,5 @@
-// How near plans are to the engine's own figures, case by case, and how long they take. Owns: the table; asserts nothing.
+// How near plans are to the engine's own figures, case by case, and how long they take. Owns: the table; asserts
+// nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,8 +17,12 @@ namespace {
 double percent(double ours, double theirs) {
   return theirs == 0 ? 0 : 100 * (ours - std::clamp(ours, theirs, theirs + 1)) / theirs;
 }
-double mib(Bytes bytes) { return static_cast<double>(bytes) / kMiB; }
-double wider(double a, double b) { return std::abs(b) > std::abs(a) ? b : a; }
+double mib(Bytes bytes) {
+  return static_cast<double>(bytes) / kMiB;
+}
+double wider(double a, double b) {
+  return std::abs(b) > std::abs(a) ? b : a;
+}
 
 /// Largest deviation over the devices, in percent.
 struct Row {
@@ -40,18 +45,20 @@ std::string arguments_of(const Case& which) {
 }
 
 void explicit_table(const char* file, bool with_compute) {
-  fmt::print("\n{}: widest deviation over the devices, %\n{:>8} {:>8} {:>8}  quant and arguments\n", file, "model", "context",
-             "compute");
+  fmt::print("\n{}: widest deviation over the devices, %\n{:>8} {:>8} {:>8}  quant and arguments\n", file, "model",
+             "context", "compute");
   for (const Case& which : read_cases(file)) {
     const MemoryModel model = model_of(which);
     const Row row = compare(which, model.use(placed_by(which, which.asked, model)));
     fmt::print("{:8.3f} {:8.3f} {:>8}  {} on {} {}\n", row.model, row.context,
-               with_compute ? fmt::format("{:.1f}", row.compute) : "-", which.quant, which.devices.size(), arguments_of(which));
+               with_compute ? fmt::format("{:.1f}", row.compute) : "-", which.quant, which.devices.size(),
+               arguments_of(which));
   }
 }
 
 void fit_table() {
-  fmt::print("\nengine-fit.txt: layers per device and what is in host RAM, ours and the engine's; total on devices, %\n");
+  fmt::print(
+      "\nengine-fit.txt: layers per device and what is in host RAM, ours and the engine's; total on devices, %\n");
   for (const Case& which : read_cases("engine-fit.txt")) {
     const MemoryModel model = model_of(which, compute_of(which));
     std::vector<Bytes> free, margins;
@@ -85,7 +92,8 @@ void time_table() {
       for (int i = 0; i < 20; ++i) {
         const auto began = std::chrono::steady_clock::now();
         const Plan made = plan(inputs);
-        best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count());
+        best =
+            std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count());
       }
       fmt::print("{:8.2f}  {} {}\n", best, quant, mode == PlacementMode::fit ? "fit" : "n_cpu_moe");
     }

@@ -42,7 +42,8 @@ TEST(FitEngine, VerdictAndTotalsAreTheEngines) {
     const MemoryModel model = model_of(which, compute_of(which));
     const FitOutcome ours = search_fit(model, in_bytes(which.sizes_mib), margins_of(which));
     const ModelUse use = model.use(ours.placed), theirs = model.use(placed_by(which, which.chosen, model));
-    EXPECT_EQ(use.spilled_bytes > 0, theirs.spilled_bytes > 0) << use.cpu_expert_layers << " and " << theirs.cpu_expert_layers;
+    EXPECT_EQ(use.spilled_bytes > 0, theirs.spilled_bytes > 0)
+        << use.cpu_expert_layers << " and " << theirs.cpu_expert_layers;
     EXPECT_NEAR(device_total(use), device_total(which), device_total(which) * 0.01);
     const double host = static_cast<double>(theirs.host.total());
     EXPECT_NEAR(static_cast<double>(use.host.total()), host, host * 0.01);

@@ -10,7 +10,9 @@
 namespace k3d::planning::test {
 namespace {
 
-double mib(Bytes bytes) { return static_cast<double>(bytes) / kMiB; }
+double mib(Bytes bytes) {
+  return static_cast<double>(bytes) / kMiB;
+}
 
 /// Within a part of the engine's figure; it prints whole MiB, cut.
 void expect_near(double ours, double theirs, double part, const std::string& what) {

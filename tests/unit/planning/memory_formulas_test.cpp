@@ -69,10 +69,14 @@ TEST(Architectures, MoeModelsSayTheirExperts) {
 
 TEST(Architectures, MlaModelsCacheTheCompressedRowAlone) {
   ModelHeaders headers = qwen3_moe(61);
-  headers.metadata = {{"general.architecture", std::string("deepseek2")},   {"deepseek2.block_count", std::int64_t{61}},
-                      {"deepseek2.embedding_length", std::int64_t{7168}},    {"deepseek2.attention.head_count", std::int64_t{128}},
-                      {"deepseek2.attention.head_count_kv", std::int64_t{1}}, {"deepseek2.attention.key_length", std::int64_t{576}},
-                      {"deepseek2.attention.value_length", std::int64_t{512}}, {"deepseek2.attention.key_length_mla", std::int64_t{192}}};
+  headers.metadata = {{"general.architecture", std::string("deepseek2")},
+                      {"deepseek2.block_count", std::int64_t{61}},
+                      {"deepseek2.embedding_length", std::int64_t{7168}},
+                      {"deepseek2.attention.head_count", std::int64_t{128}},
+                      {"deepseek2.attention.head_count_kv", std::int64_t{1}},
+                      {"deepseek2.attention.key_length", std::int64_t{576}},
+                      {"deepseek2.attention.value_length", std::int64_t{512}},
+                      {"deepseek2.attention.key_length_mla", std::int64_t{192}}};
   EXPECT_THAT(known(headers).states, Each(LayerState{576, 0, 0}));
 }
 

@@ -112,14 +112,20 @@ const ModelHeaders& headers_of(const std::string& quant) {
 
 Serving serving_of(const Arguments& arguments) {
   const std::map<std::string, const char*> names{{"f16", "F16"}, {"q8_0", "Q8_0"}, {"q4_0", "Q4_0"}};
-  return {arguments.slots, arguments.context, arguments.batch, arguments.ubatch, 0, ggml_type(std::string_view(names.at(arguments.cache)))};
+  return {arguments.slots,
+          arguments.context,
+          arguments.batch,
+          arguments.ubatch,
+          0,
+          ggml_type(std::string_view(names.at(arguments.cache)))};
 }
 
 MemoryModel model_of(const Case& which, std::optional<KnownCompute> known) {
   const ModelHeaders& headers = headers_of(which.quant);
   const auto architecture = read_architecture(headers);
   if (!architecture) throw std::runtime_error(architecture.error().message);
-  return {*architecture, weigh(headers, *architecture), serving_of(which.asked), static_cast<int>(which.devices.size()), std::move(known)};
+  return {*architecture, weigh(headers, *architecture), serving_of(which.asked), static_cast<int>(which.devices.size()),
+          std::move(known)};
 }
 
 Placed placed_by(const Case& which, const Arguments& arguments, const MemoryModel& model) {
@@ -127,7 +133,8 @@ Placed placed_by(const Case& which, const Arguments& arguments, const MemoryMode
   const int layers = model.architecture().layers;
   Placed placed = model.with_cpu_experts(layer_devices(layers, arguments.gpu_layers, split), arguments.cpu_moe);
   if (arguments.overrides.empty()) return placed;
-  const auto moves = moves_of_rules(arguments.overrides, headers_of(which.quant), model.architecture(), model.devices());
+  const auto moves =
+      moves_of_rules(arguments.overrides, headers_of(which.quant), model.architecture(), model.devices());
   if (!moves) throw std::runtime_error(moves.error().message);
   placed.moves = *moves;
   placed.overrides = true;

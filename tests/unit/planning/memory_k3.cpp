@@ -42,7 +42,8 @@ class Maker {
     add("output_res_score.weight", "F32", s_.embedding);
     for (int il = 0; il < s_.layers; ++il) {
       prefix_ = "blk." + std::to_string(il) + ".";
-      for (const char* name : {"attn_norm", "ffn_norm", "attn_res_score", "ffn_res_score"}) add(name, "F32", s_.embedding);
+      for (const char* name : {"attn_norm", "ffn_norm", "attn_res_score", "ffn_res_score"})
+        add(name, "F32", s_.embedding);
       s_.mla(il) ? mla() : kda();
       il == 0 ? dense() : moe(static_cast<std::size_t>(il - 1) * 3);
     }

@@ -17,7 +17,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-double gib(Bytes bytes) { return static_cast<double>(bytes) / kGiB; }
+double gib(Bytes bytes) {
+  return static_cast<double>(bytes) / kGiB;
+}
 
 TEST(PlannerSeeds, Iq2XxsIsAllInVramWithAMarginOf6144) {
   PlanInputs inputs = reference("UD-IQ2_XXS", 4, 65536);
@@ -135,8 +137,9 @@ TEST(PlannerSeeds, APlanTakesUnder20Milliseconds) {
         best = std::min(best, std::chrono::steady_clock::now() - began);
       }
       const auto took = std::chrono::duration_cast<std::chrono::microseconds>(best).count();
-      RecordProperty(std::to_string(inputs.model->tensors.back().bytes) + (mode == PlacementMode::fit ? "fit" : "layers"),
-                     static_cast<int>(took));
+      RecordProperty(
+          std::to_string(inputs.model->tensors.back().bytes) + (mode == PlacementMode::fit ? "fit" : "layers"),
+          static_cast<int>(took));
       EXPECT_LT(best, kPlanLimit);
     }
   }

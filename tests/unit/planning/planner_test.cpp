@@ -21,7 +21,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string words(const Plan& made) { return fmt::format("{}", fmt::join(made.warnings, "\n")); }
+std::string words(const Plan& made) {
+  return fmt::format("{}", fmt::join(made.warnings, "\n"));
+}
 
 TEST(Planner, HeadersThatSayNothingAreBlockedWithTheReason) {
   PlanInputs inputs = reference("UD-IQ2_XXS", 4, 65536);
@@ -205,6 +207,7 @@ TEST(Planner, PlainModelsArePlannedAndSayWhatIsAnEstimate) {
   inputs.gpus.resize(1);
   made = plan(inputs);
   EXPECT_EQ(made.verdict, Verdict::hybrid) << explain(made);  // 132 GiB on one card of 96: layers stay on the CPU
+  EXPECT_THAT(made.reasons.front(), HasSubstr("layers that no GPU has room for"));
   inputs.gpus = reference("UD-IQ2_XXS", 1, 1).gpus;
   EXPECT_EQ(plan(inputs).verdict, Verdict::all_vram);
 }
@@ -289,6 +292,36 @@ TEST(Planner, EveryFigureOfADeviceAddsUp) {
     }
     EXPECT_EQ(layers, 94) << quant;
     EXPECT_EQ(model, made.total_bytes) << quant;
+  }
+}
+
+/// Without being told any of the engine's compute buffers.
+TEST(Planner, TheVerdictOfAFitIsTheEnginesInEveryRecordedCase) {
+  for (const Case& which : read_cases("engine-fit.txt")) {
+    SCOPED_TRACE(which.text);
+    PlanInputs inputs = reference(which.quant, which.asked.slots, which.asked.context);
+    inputs.ram = HostRam{2048 * kGiB, 2000 * kGiB};
+    inputs.gpus.clear();
+    for (const double mib : which.sizes_mib) {
+      const Bytes bytes = static_cast<Bytes>(mib) * kMiB;
+      inputs.gpus.push_back({static_cast<int>(inputs.gpus.size()), bytes, bytes});
+    }
+    inputs.profile.batch = which.asked.batch;
+    inputs.profile.ubatch = which.asked.ubatch;
+    inputs.profile.cache_type = which.asked.cache;
+    inputs.profile.placement.fit_target_mib = which.asked.margins_mib;
+    const Plan made = plan(inputs);
+    const MemoryModel model = model_of(which);
+    const bool spilled = model.use(placed_by(which, which.chosen, model)).spilled_bytes > 0;
+    EXPECT_EQ(made.verdict, spilled ? Verdict::hybrid : Verdict::all_vram) << explain(made);
+    if (spilled) continue;  // with experts in host RAM, CUDA has buffers that CPU devices don't
+    double ours = 0, theirs = 0;
+    for (std::size_t i = 0; i < made.devices.size(); ++i) {
+      const PlannedDevice& device = made.devices[i];
+      ours += static_cast<double>(device.model_bytes + device.context_bytes + device.compute_bytes) / kMiB;
+      theirs += which.devices[i].model + which.devices[i].context + which.devices[i].compute;
+    }
+    EXPECT_NEAR(ours, theirs, theirs * 0.01);
   }
 }
 
