@@ -43,6 +43,14 @@ class GgufCursor {
     return window_.substr(at, length);
   }
 
+  /// Whether the next `length` bytes are there; else they are what it lacks. The caller has bounded `length`.
+  bool has(Bytes length) {
+    GgufCursor ahead = *this;
+    ahead.take(length);
+    lacks_until_ = ahead.lacks_until_;
+    return !lacks();
+  }
+
   /// Moves on, also past the window. The caller has bounded `length`.
   void skip(Bytes length) {
     if (!lacks()) position_ += length;

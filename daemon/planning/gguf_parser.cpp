@@ -156,6 +156,8 @@ Status GgufParser::array(GgufCursor& in, const std::string& key) {
     return damaged(at, fmt::format("{} has elements of type {}, which is none", key, std::to_underlying(type)));
   if (count > GgufLimits::header / each) return damaged(at + 4, fmt::format("{} has {} elements", key, count));
   if (count <= GgufLimits::kept_elements) {
+    // In one piece: it begins anew when bytes lack, and should not for each element.
+    if (!in.has(count * each)) return {};
     return texts ? kept_texts(in, key, count) : kept_numbers(in, key, type, count);
   }
   if (texts) {

@@ -133,6 +133,16 @@ TEST(GgufHeaders, it_does_not_matter_how_the_bytes_come) {
   EXPECT_EQ(pieces->tensors[1].offset, whole->tensors[1].offset);
 }
 
+TEST(GgufHeaders, a_kept_array_is_asked_for_in_one_piece) {
+  GgufBuilder builder;
+  builder.array("heads", GgufType::i32, std::vector<std::int32_t>(1000, 1));
+  const std::string content = builder.file();
+  GgufParser parser("m.gguf", content.size());
+  int asked = 0;
+  for (; const auto need = parser.need(); ++asked) ASSERT_TRUE(parser.feed(content.substr(need->offset, need->least)));
+  EXPECT_LT(asked, 10);
+}
+
 TEST(GgufHeaders, reads_are_few_and_skip_what_is_only_numbers) {
   GgufBuilder builder;
   builder.texts("tokens", vocabulary(163'840));
