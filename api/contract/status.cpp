@@ -48,19 +48,6 @@ Json gpu_process_object(const GpuProcess& process) {
   return out;
 }
 
-Json gpu_object(const GpuState& gpu) {
-  Json out = Json::object();
-  out["index"] = gpu.index;
-  out["uuid"] = gpu.uuid;
-  out["name"] = gpu.name;
-  out["memory_total_bytes"] = gpu.memory_total_bytes;
-  out["memory_used_bytes"] = gpu.memory_used_bytes;
-  out["utilization_percent"] = gpu.utilization_percent;
-  out["processes"] = Json::array();
-  for (const GpuProcess& process : gpu.processes) out["processes"].push_back(gpu_process_object(process));
-  return out;
-}
-
 Json backoff_object(const BackoffView& backoff) {
   Json out = Json::object();
   out["attempt"] = backoff.attempt;
@@ -101,6 +88,19 @@ Json brief_operations(const std::vector<Operation>& operations) {
 }
 
 }  // namespace
+
+Json gpu_object(const GpuState& gpu) {
+  Json out = Json::object();
+  out["index"] = gpu.index;
+  out["uuid"] = gpu.uuid;
+  out["name"] = gpu.name;
+  out["memory_total_bytes"] = gpu.memory_total_bytes;
+  out["memory_used_bytes"] = gpu.memory_used_bytes;
+  out["utilization_percent"] = gpu.utilization_percent;
+  out["processes"] = Json::array();
+  for (const GpuProcess& process : gpu.processes) out["processes"].push_back(gpu_process_object(process));
+  return out;
+}
 
 Json failure_object(const Failure& failure) {
   Json out = Json::object();

@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 /// Every field of the contract's status, in its order. Doesn't read `snapshot.status_json`.
 std::string status_json(const Snapshot& snapshot);
 
+Json gpu_object(const GpuState& gpu);
+
 Json failure_object(const Failure& failure);
 
 Json condition_object(const Condition& condition);

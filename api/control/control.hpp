@@ -6,6 +6,7 @@
 
 #include "api/http/router.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
+#include "daemon/model/host_report.hpp"
 #include "daemon/model/reload.hpp"
 #include "daemon/ports/containers.hpp"
 
@@ -18,6 +19,8 @@ struct ControlDependencies {
   std::function<std::vector<std::string>(const LaunchSpec&)> docker_run;
   /// Reads the configuration again. Errors: config_invalid, with every mistake; shutting_down.
   std::function<Task<Result<ReloadOutcome>>(std::string asked_by, std::string reason)> reload;
+  /// Looks at this host, which takes some seconds; reads from the disks, too, if `probe_disks`.
+  std::function<Task<HostDiagnosis>(bool probe_disks)> host = {};
 };
 
 /// Every route of openapi.yaml, and no other. `deps` outlives the routes.
@@ -30,6 +33,7 @@ std::vector<Route> override_routes(ControlDependencies& deps);
 std::vector<Route> operation_routes(ControlDependencies& deps);
 std::vector<Route> log_routes(ControlDependencies& deps);
 std::vector<Route> audit_routes(ControlDependencies& deps);
+std::vector<Route> host_routes(ControlDependencies& deps);
 std::vector<Route> reload_routes(ControlDependencies& deps);
 
 /// Answers with the profile as it is now, or that there is none.

@@ -9,7 +9,7 @@ namespace k3d::cli {
 namespace {
 
 /// Commands of the contract that are not built yet. They are no part of the help, but no typing errors either.
-constexpr std::array kNotYet{"init",   "doctor", "quants", "plan", "pull", "build", "images",
+constexpr std::array kNotYet{"init", "quants", "plan", "pull", "build", "images",
                              "verify", "bench",  "gate",   "reap", "key",  "report"};
 
 constexpr const char* kFooter =
@@ -40,6 +40,7 @@ struct Parsed {
   OverrideCommand override;
   std::vector<std::string> settings;  ///< of override
   HistoryCommand history;
+  DoctorCommand doctor;
   ReloadCommand reload;
 };
 
@@ -135,6 +136,12 @@ void add_operation_commands(CLI::App& app, Parsed& to) {
 void add_watching_commands(CLI::App& app, Parsed& to) {
   command(app, "status", "What runs, what it does, and what is wrong", "  k3ctl status\n  k3ctl --json status");
 
+  CLI::App* doctor = command(app, "doctor", "Would k3d run well on its host: what is wrong, why it matters, the fix",
+                             "  k3ctl doctor\n  k3ctl doctor --probe   # reads from the disks for some seconds\n"
+                             "  k3ctl --json doctor | jq '.checks[] | select(.result == \"fail\")'\n\n"
+                             "Exit status 1 if a check fails.");
+  doctor->add_flag("--probe", to.doctor.probe, "Measure how fast the weights' disks are read");
+
   CLI::App* logs = command(app, "logs", "The engine's log",
                            "  k3ctl logs --tail 50\n  k3ctl logs -f\n  k3ctl logs --attempt 3   # an earlier start");
   logs->add_flag("-f,--follow", to.logs.follow, "Go on as it grows, until the engine ends");
@@ -168,6 +175,7 @@ Command chosen(const std::string& name, Parsed& from) {
   if (name == "chat") return std::move(from.chat);
   if (name == "override") return std::move(from.override);
   if (name == "history") return from.history;
+  if (name == "doctor") return from.doctor;
   if (name == "reload") return std::move(from.reload);
   return StatusCommand{};
 }

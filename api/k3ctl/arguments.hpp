@@ -52,6 +52,9 @@ struct OverrideCommand {
 struct HistoryCommand {
   int limit = 20;
 };
+struct DoctorCommand {
+  bool probe = false;  ///< measure the disks, too
+};
 struct ReloadCommand {
   std::string reason;
 };
@@ -64,7 +67,7 @@ struct ChatCommand {
 };
 
 using Command = std::variant<StatusCommand, ProfilesCommand, UpCommand, DownCommand, LogsCommand, OpsCommand,
-                             CancelCommand, EventsCommand, ChatCommand, OverrideCommand, HistoryCommand, ReloadCommand>;
+                             CancelCommand, EventsCommand, ChatCommand, OverrideCommand, HistoryCommand, DoctorCommand, ReloadCommand>;
 
 struct Arguments {
   CommonOptions common;

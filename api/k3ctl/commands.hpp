@@ -18,6 +18,7 @@ Task<int> run_events(Session& session, EventsCommand command);
 Task<int> run_chat(Session& session, ChatCommand command);
 Task<int> run_override(Session& session, OverrideCommand command);
 Task<int> run_history(Session& session, HistoryCommand command);
+Task<int> run_doctor(Session& session, DoctorCommand command);
 Task<int> run_reload(Session& session, ReloadCommand command);
 
 }  // namespace k3d::cli

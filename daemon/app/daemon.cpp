@@ -15,6 +15,7 @@
 #include "api/http/server.hpp"
 #include "api/proxy/proxy.hpp"
 #include "config/overrides.hpp"
+#include "daemon/adapters/host_survey.hpp"
 #include "daemon/adapters/llama_http.hpp"
 #include "daemon/adapters/nvml.hpp"
 #include "daemon/adapters/proc_host.hpp"
@@ -26,6 +27,7 @@
 #include "daemon/app/version.hpp"
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/doctor/examine.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "docker_driver/docker.hpp"
@@ -46,6 +48,13 @@ std::uint64_t newest_attempt(const std::filesystem::path& state) {
 std::filesystem::path nvidia_folder() {
   const char* folder = std::getenv("K3D_PROC_DRIVER_NVIDIA");
   return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
+}
+
+/// The driver's file of its version stands beside that folder.
+adapters::SurveyOptions survey_options() {
+  adapters::SurveyOptions options;
+  if (const auto gpus = nvidia_folder(); !gpus.empty()) options.driver_version = gpus.parent_path() / "version";
+  return options;
 }
 
 Condition state_trouble(const Error& error) {
@@ -74,6 +83,7 @@ class Daemon {
         engines_(adapters::llama_http()),
         gpus_(adapters::nvml(loop_.get_executor())),
         containers_(docker::connect(loop_.get_executor(), settings.docker)),
+        survey_(adapters::host_survey(loop_.get_executor(), *gpus_, *containers_, survey_options())),
         store_(open_store()),
         journal_(loop_.get_executor(), *store_, newest_attempt(settings.state)),
         proxy_(loop_.get_executor(), board_, settings),
@@ -86,7 +96,8 @@ class Daemon {
         control_{supervisor_, *containers_, docker::docker_run_arguments,
                  [this](std::string asked_by, std::string reason) {
                    return reloader_.reload(std::move(asked_by), std::move(reason));
-                 }},
+                 },
+                 [this](bool probe_disks) { return diagnose(probe_disks); }},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
     if (!damaged_.empty()) supervisor_.set_condition(state_lost(damaged_));
@@ -122,6 +133,12 @@ class Daemon {
   }
 
  private:
+  Task<HostDiagnosis> diagnose(bool probe_disks) {
+    HostReport facts = co_await survey_->take(supervisor_.snapshot(), probe_disks);
+    std::vector<HostCheck> checks = doctor::examine(facts);
+    co_return HostDiagnosis{std::move(facts), std::move(checks)};
+  }
+
   std::unique_ptr<Store> open_store() {
     Result<adapters::OpenedStore> opened = adapters::open_sqlite_store(
         settings_->state, adapters::OperationCodec{[](const Operation& operation) { return api::operation_json(operation); },
@@ -223,8 +240,9 @@ class Daemon {
   adapters::ProcHost host_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<EngineClient> engines_;
-  std::unique_ptr<GpuProbe> gpus_;
+  std::unique_ptr<adapters::NvmlProbe> gpus_;
   std::unique_ptr<Containers> containers_;
+  std::unique_ptr<HostSurvey> survey_;
   std::unique_ptr<Store> store_;
   lifecycle::Journal journal_;
   proxy::Proxy proxy_;

@@ -52,7 +52,12 @@ class ControlCalls : public lifecycle::Rig {
       reloads_.push_back(asked_by + ": " + reason);
       co_return reloaded_;
     };
-    deps_.emplace(ControlDependencies{*supervisor_, containers_, {}, std::move(reload)});
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): as above
+    auto host = [this](bool probe_disks) -> Task<HostDiagnosis> {
+      probed_.push_back(probe_disks);
+      co_return HostDiagnosis{{}, {{"clock", CheckResult::pass, "synchronised", "it matters", ""}}};
+    };
+    deps_.emplace(ControlDependencies{*supervisor_, containers_, {}, std::move(reload), std::move(host)});
     router_.emplace(control_routes(*deps_));
   }
 
@@ -78,6 +83,7 @@ class ControlCalls : public lifecycle::Rig {
 
   Result<ReloadOutcome> reloaded_ = ReloadOutcome{{"profiles.a"}, {}, {"a"}};
   std::vector<std::string> reloads_;
+  std::vector<bool> probed_;
   std::optional<ControlDependencies> deps_;
   std::optional<Router> router_;
 };
@@ -151,6 +157,16 @@ TEST_F(ControlCalls, reload_says_who_asked_and_answers_what_it_came_to) {
             R"({"changed":["profiles.a"],"restart_needed":[],"drifted_profiles":["a"]})");
   answer("POST", "/api/v1/reload");
   EXPECT_EQ(reloads_, (std::vector<std::string>{"uid 1000: new quant", "uid 1000: "}));
+}
+
+TEST_F(ControlCalls, host_answers_its_checks_and_reads_from_disks_only_when_asked) {
+  EXPECT_EQ(answer("GET", "/api/v1/host")["checks"][0]["code"], "clock");
+  answer("GET", "/api/v1/host?probe=disk");
+  EXPECT_EQ(probed_, (std::vector<bool>{false, true}));
+  for (const char* query : {"?probe=", "?probe=gpu", "?probe=1"}) {
+    EXPECT_EQ(call("GET", std::string("/api/v1/host") + query).status, 400u) << query;
+  }
+  EXPECT_EQ(probed_.size(), 2u);
 }
 
 TEST_F(ControlCalls, a_reload_of_a_bad_file_is_a_problem_with_its_mistakes) {

@@ -108,7 +108,7 @@ TEST(Arguments, mistakes_are_usage) {
 }
 
 TEST(Arguments, commands_to_come_say_so_and_are_no_part_of_the_help) {
-  for (const char* name : {"init", "doctor", "quants", "plan", "pull", "build", "images", "verify", "bench", "gate",
+  for (const char* name : {"init", "quants", "plan", "pull", "build", "images", "verify", "bench", "gate",
                            "reap", "key", "report"}) {
     const Exit done = exit_of({"--json", name, "--whatever", "x"});
     EXPECT_EQ(done.status, kUsage) << name;
@@ -121,7 +121,7 @@ TEST(Arguments, help_teaches_by_examples_and_is_no_mistake) {
   const Exit help = exit_of({"--help"});
   EXPECT_EQ(help.status, kDone);
   EXPECT_THAT(help.out, HasSubstr("k3ctl up batch"));
-  for (const char* name : {"status", "profiles", "up", "down", "logs", "ops", "cancel", "events", "chat", "override",
+  for (const char* name : {"status", "doctor", "profiles", "up", "down", "logs", "ops", "cancel", "events", "chat", "override",
                            "history", "reload"}) {
     EXPECT_THAT(help.out, HasSubstr(std::string("  ") + name)) << name;
     const Exit one = exit_of({name, "--help"});

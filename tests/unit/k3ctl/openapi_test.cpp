@@ -89,6 +89,7 @@ TEST(OpenApi, every_command_asks_what_is_described_and_nothing_is_left_out) {
         {"cancel", "x"},
         {"events"},
         {"history", "--limit", "3"},
+        {"doctor", "--probe"},
         {"reload", "--reason", "r"},
         {"chat", "x"}}) {
     EXPECT_EQ(k3ctl(daemon.url(), args).status, kRefused) << args[0];
