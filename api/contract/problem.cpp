@@ -8,6 +8,16 @@ namespace {
 
 constexpr std::size_t kQuotedBody = 200;
 
+Json break_object(const Shortage& broken) {
+  const bool counted = broken.need_bytes != 0 || broken.have_bytes != 0;
+  Json out = Json::object();
+  out["resource"] = broken.resource;
+  out["device"] = number_or_null(broken.device);
+  out["need_bytes"] = counted ? Json(broken.need_bytes) : Json(nullptr);
+  out["have_bytes"] = counted ? Json(broken.have_bytes) : Json(nullptr);
+  return out;
+}
+
 }  // namespace
 
 Json problem_object(const Error& error) {
@@ -19,6 +29,7 @@ Json problem_object(const Error& error) {
   out["detail"] = text_or_null(error.cause.empty() ? error.message : error.message + ": " + error.cause);
   out["advice"] = text_or_null(error.hint);
   out["breaks"] = Json::array();
+  for (const Shortage& broken : error.breaks) out["breaks"].push_back(break_object(broken));
   return out;
 }
 
