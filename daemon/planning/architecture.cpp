@@ -7,7 +7,9 @@
 namespace k3d::planning {
 namespace {
 
-constexpr std::int64_t kMaxLayers = 1000, kMaxWidth = 1 << 24;
+/// Far beyond any model, and small enough that no product of them overflows.
+constexpr std::int64_t kMaxLayers = 1000, kMaxWidth = 1 << 24, kMaxHeads = 1 << 14, kMaxHead = 1 << 14;
+constexpr std::int64_t kMaxRow = 1 << 18;
 
 /// The keys of one architecture: all begin with its name.
 class Keys {
@@ -38,8 +40,8 @@ class Keys {
 
 /// n_embd_r + n_embd_s: 3 (conv - 1) inner for Q, K and V, and head_dim^2 per head.
 std::int64_t kda_state(const Keys& keys, std::int64_t heads) {
-  const std::int64_t head = keys.value("kda.head_dim");
-  const std::int64_t window = std::max<std::int64_t>(keys.value("ssm.conv_kernel", 4) - 1, 0);
+  const std::int64_t head = std::min(keys.value("kda.head_dim"), kMaxHead);
+  const std::int64_t window = std::clamp<std::int64_t>(keys.value("ssm.conv_kernel", 4) - 1, 0, kMaxHead);
   return heads * head * (3 * window + head);
 }
 
@@ -61,11 +63,14 @@ Result<std::vector<LayerState>> layer_states(const Keys& keys, const Architectur
   const std::vector<std::int64_t> each_kv = keys.each("attention.head_count_kv", model.layers, -1);
   for (int il = 0; il < model.layers; ++il) {
     const auto at = static_cast<std::size_t>(il);
-    if (heads[at] < 0 || heads[at] > kMaxWidth) return fail(Code::model_corrupt, "impossible attention.head_count");
+    if (heads[at] < 0 || heads[at] > kMaxHeads) return fail(Code::model_corrupt, "impossible attention.head_count");
     const std::int64_t heads_kv = keys.has("attention.head_count_kv") ? each_kv[at] : heads[at];
-    if (heads_kv < 0 || heads_kv > kMaxWidth) return fail(Code::model_corrupt, "impossible attention.head_count_kv");
-    states.push_back(kda && heads_kv == 0 ? LayerState{0, 0, kda_state(keys, heads[at])}
-                                          : attention_state(keys, heads[at], heads_kv, model.embedding));
+    if (heads_kv < 0 || heads_kv > kMaxHeads) return fail(Code::model_corrupt, "impossible attention.head_count_kv");
+    const LayerState state = kda && heads_kv == 0 ? LayerState{0, 0, kda_state(keys, heads[at])}
+                                                  : attention_state(keys, heads[at], heads_kv, model.embedding);
+    if (state.k_row > kMaxRow || state.v_row > kMaxRow)
+      return fail(Code::model_corrupt, "impossible attention.key_length");
+    states.push_back(state);
   }
   return states;
 }

@@ -96,6 +96,12 @@ std::vector<double> plain_split(const Room& room) {
   return split;
 }
 
+/// The engine takes no more of a split than it has devices.
+Placement within(const Room& room, Placement placement) {
+  if (!placement.tensor_split.empty()) placement.tensor_split.resize(room.free.size(), 0.0);
+  return placement;
+}
+
 /// What the settings leave open is searched for. If nothing fits: all experts in host RAM, or the number given.
 std::optional<ExpertSplit> search_experts(const MemoryModel& model, const Placement& placement,
                                           const std::vector<Bytes>& room) {
@@ -159,8 +165,9 @@ Solution solve_fit_carefully(const MemoryModel& model, const Room& room, const s
   return fitted(model, search_fit(model, free, in_bytes(margins_mib, free.size())), margins_mib);
 }
 
-Result<Solution> solve(const MemoryModel& model, const ModelHeaders& headers, const Placement& placement,
+Result<Solution> solve(const MemoryModel& model, const ModelHeaders& headers, const Placement& asked,
                        const Room& room) {
+  const Placement placement = within(room, asked);
   if (room.free.empty()) {
     PlannedPlacement planned;
     planned.mode = placement.mode;

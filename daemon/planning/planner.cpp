@@ -15,6 +15,9 @@ namespace {
 
 /// Prompts are computed in such steps: with experts in host RAM each step copies them all, so few and large ones.
 constexpr int kResidentBatch = 2048, kHybridBatch = 4096;
+constexpr int kMaxSlots = 256;  ///< LLAMA_MAX_SEQ
+constexpr int kMaxDraft = 64;
+constexpr int kMaxBatch = 1 << 20;
 
 /// "q8_0" is ggml's "Q8_0".
 const GgmlType* cache_type(std::string name) {
@@ -32,9 +35,9 @@ struct Subject {
 
 /// A draft model may be wrong up to so many tokens back; n-grams are checked without a state of their own.
 int draft_tokens(const PlanInputs& inputs) {
-  if (inputs.draft) return inputs.draft->model ? std::max(inputs.draft->n_max, 0) : 0;
+  if (inputs.draft) return inputs.draft->model ? std::clamp(inputs.draft->n_max, 0, kMaxDraft) : 0;
   const auto& speculative = inputs.profile.speculative;
-  return speculative && !speculative->model.empty() ? std::max(speculative->n_max, 0) : 0;
+  return speculative && !speculative->model.empty() ? std::clamp(speculative->n_max, 0, kMaxDraft) : 0;
 }
 
 Result<Subject> subject_of(const PlanInputs& inputs) {
@@ -42,8 +45,14 @@ Result<Subject> subject_of(const PlanInputs& inputs) {
   auto architecture = read_architecture(*inputs.model);
   if (!architecture) return fail(architecture.error());
   const Profile& profile = inputs.profile;
-  if (profile.slots < 1 || profile.context < 1)
-    return fail(Code::invalid_request, "slots and context must be at least 1");
+  if (profile.slots < 1 || profile.slots > kMaxSlots || profile.context < 1) {
+    return fail(Code::invalid_request, fmt::format("slots must be 1 to {}, and context at least 1", kMaxSlots));
+  }
+  for (const auto& batch : {profile.batch, profile.ubatch}) {
+    if (batch && (*batch < 1 || *batch > kMaxBatch)) {
+      return fail(Code::invalid_request, fmt::format("batch and ubatch must be 1 to {}", kMaxBatch));
+    }
+  }
   Subject subject{std::move(*architecture), {}, {}};
   subject.serving = {profile.slots, profile.context, 0, 0, 0, cache_type(profile.cache_type)};
   if (subject.serving.cache == nullptr || !cache_type_fits(subject.architecture, *subject.serving.cache)) {
@@ -56,7 +65,7 @@ Result<Subject> subject_of(const PlanInputs& inputs) {
 
 Serving batched(const Profile& profile, Serving serving, int fitting) {
   serving.batch = profile.batch.value_or(std::max(fitting, profile.ubatch.value_or(0)));
-  serving.ubatch = profile.ubatch.value_or(std::min(fitting, serving.batch));
+  serving.ubatch = std::min(profile.ubatch.value_or(fitting), serving.batch);
   return serving;
 }
 

@@ -122,6 +122,12 @@ TEST(Architectures, ImpossibleNumbersAreErrors) {
   headers.metadata["llama.attention.head_count_kv"] = std::vector<std::int64_t>{1, 1, 1, -4};
   EXPECT_FALSE(read_architecture(headers).has_value());
   EXPECT_FALSE(read_architecture(ModelHeaders{}).has_value());
+  ModelHeaders wide = small_kimi_k3(4);
+  wide.metadata["kimi-k3.attention.head_count"] = std::int64_t{1} << 24;
+  EXPECT_FALSE(read_architecture(wide).has_value());
+  wide = small_kimi_k3(4);
+  wide.metadata["kimi-k3.attention.key_length"] = std::int64_t{1} << 24;
+  EXPECT_FALSE(read_architecture(wide).has_value());
 }
 
 TEST(Layers, TiedEmbeddingsAreLoadedTwice) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "daemon/planning/explain.hpp"
@@ -41,6 +42,40 @@ TEST(Planner, ACacheTypeThatTheModelCantHaveIsBlocked) {
     inputs.profile.cache_type = type;
     EXPECT_EQ(plan(inputs).verdict, Verdict::blocked) << type;
   }
+}
+
+TEST(Planner, MoreSlotsThanTheEngineHasAreBlocked) {
+  PlanInputs inputs = reference("UD-IQ1_M", 257, 65536);
+  EXPECT_EQ(plan(inputs).verdict, Verdict::blocked);
+  inputs.profile.slots = 0;
+  EXPECT_EQ(plan(inputs).verdict, Verdict::blocked);
+}
+
+/// Whatever the numbers of a profile and of headers are, there is an answer; sanitizers watch the arithmetic.
+TEST(Planner, ExtremeNumbersHaveAnAnswer) {
+  const int most = std::numeric_limits<int>::max();
+  PlanInputs inputs = reference("UD-IQ2_XXS", 256, most);
+  inputs.profile.ubatch = most;
+  EXPECT_EQ(plan(inputs).verdict, Verdict::blocked);
+  inputs.profile.ubatch = 1 << 20;
+  inputs.draft = DraftModel{std::make_shared<const ModelHeaders>(draft_headers()), most};
+  for (const PlacementMode mode : {PlacementMode::fit, PlacementMode::n_cpu_moe, PlacementMode::override_tensors}) {
+    inputs.profile.placement.mode = mode;
+    EXPECT_EQ(plan(inputs).verdict, Verdict::too_big);
+  }
+  inputs = reference("UD-IQ2_XXS", 1, 1);
+  inputs.profile.ubatch = 1;
+  inputs.profile.placement.fit_target_mib = {most};
+  EXPECT_FALSE(explain(plan(inputs)).empty());
+  inputs.profile.placement.fit_target_mib = {-1};
+  EXPECT_FALSE(explain(plan(inputs)).empty());
+  inputs.profile.placement.mode = PlacementMode::n_cpu_moe;
+  inputs.profile.placement.tensor_split = {0, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_FALSE(explain(plan(inputs)).empty());
+  inputs.profile.placement.tensor_split = {1, 1};
+  EXPECT_FALSE(explain(plan(inputs)).empty());
+  inputs.profile.placement.tensor_split.assign(16, 1);
+  EXPECT_EQ(plan(inputs).devices.size(), 8U);
 }
 
 TEST(Planner, RulesThatCantBeReadAreBlocked) {
