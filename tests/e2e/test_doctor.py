@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from daemon import K3CTL, K3D, wait_for
+from daemon import K3CTL, K3D, ROOT, wait_for
 from fake_gpus import FakeGpus
 
 GIB = 1 << 30
@@ -137,6 +137,38 @@ def test_xids_ecc_errors_and_mig_are_told(make_daemon, gpus):
     gpus.show("driver 575.57.08", *cards(), "xid 4 48")
     wait_for(lambda: result(host(daemon), "gpu_xid") == "fail", 15, "the Xid in a fresh report")
     assert checks(host(daemon))["gpu_xid"]["measured"] == "GPU 4: Xid 48"
+
+
+@pytest.fixture
+def newer_docker(folder):
+    """The socket of an Engine that lists its CDI devices: two cards, by index and by UUID."""
+    bed = ROOT / "tests" / "testbed"
+    spec, run = folder / "cdi", folder / "run"
+    spec.mkdir()
+    run.mkdir()
+    subprocess.run([str(bed / "cdi" / "write_cdi_spec.sh"), str(spec), "--gpus", "2", "--names", "both"], check=True)
+    started = subprocess.run([str(bed / "docker28.sh"), "start", str(run), "--cdi", str(spec)], check=True,
+                             capture_output=True, text=True)
+    yield "unix://" + started.stdout.strip().splitlines()[-1]
+    subprocess.run([str(bed / "docker28.sh"), "stop", str(run)], check=True)
+
+
+def test_cdi_names_are_held_against_the_cards(newer_docker, make_daemon, gpus):
+    gpus.show("driver 575.57.08", *(line.replace("GPU-", "GPU-00000000-0000-4000-8000-00000000000") for line in cards(2)))
+    daemon = make_daemon()
+    daemon.docker_host = newer_docker
+    daemon.configure()
+    daemon.start(env=gpus.environment)
+    check = checks(host(daemon))["gpu_cdi"]
+    assert check["result"] == "pass" and check["measured"] == "2 cards under 4 names", check
+    gpus.show("driver 575.57.08", *cards(3))
+
+    def told():
+        check = checks(host(daemon))["gpu_cdi"]
+        return check if check["result"] == "fail" else None
+    check = wait_for(told, 15, "the difference in a fresh report")
+    assert "GPU 2 has no name" in check["measured"] and "no such card: GPU-00000000" in check["measured"]
+    assert "nvidia-ctk cdi generate" in check["fix"]
 
 
 def test_a_driver_that_is_too_old_fails_with_what_to_install(make_daemon, gpus, folder):
