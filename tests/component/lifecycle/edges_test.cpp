@@ -171,8 +171,13 @@ TEST_F(Edges, a_drain_that_was_given_up_does_not_end_the_one_that_follows_it) {
   traffic_.busy = true;
   const OperationId first = activate("b");
   ASSERT_TRUE(until(Phase::draining));
-  ASSERT_TRUE(cancel(first));
-  const OperationId id = activate("b");
+  // In one turn of the loop: the first drain has not ended yet when the second begins.
+  const auto asked = on_loop([this, &first] {
+    EXPECT_TRUE(supervisor_->cancel(first, "test"));
+    return supervisor_->deactivate({false, "", "test"});
+  });
+  ASSERT_TRUE(asked);
+  const OperationId id = asked->operation.id;
   ASSERT_TRUE(until([this] { return traffic_.limits.size() == 2; }));
   pass(milliseconds(100));
   EXPECT_EQ(now()->phase, Phase::draining);
