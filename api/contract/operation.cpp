@@ -46,10 +46,6 @@ std::unexpected<Error> bad(std::string_view field, std::string_view allowed) {
   return fail(Code::protocol, "an operation's " + std::string(field) + " must be " + std::string(allowed));
 }
 
-std::string text_of(const Json& object, std::string_view key) {
-  return json_string(object, key).value_or("");
-}
-
 std::optional<double> number_of(const Json& object, std::string_view key) {
   const Json& member = json_member(object, key);
   if (!member.is_number()) return std::nullopt;
@@ -72,14 +68,14 @@ Result<std::optional<WallTime>> time_of(const Json& object, std::string_view key
 }
 
 Result<OperationState> state_of(const Json& object) {
-  const std::optional<OperationState> state = parse_operation_state(text_of(object, "state"));
+  const std::optional<OperationState> state = parse_operation_state(json_text(object, "state"));
   if (!state) return bad("state", "queued, running, succeeded, failed or cancelled");
   return *state;
 }
 
 Progress progress_from(const Json& object) {
   Progress progress;
-  progress.step = text_of(object, "step");
+  progress.step = json_text(object, "step");
   progress.fraction = number_of(object, "fraction");
   progress.done_bytes = bytes_of(object, "done_bytes");
   progress.total_bytes = bytes_of(object, "total_bytes");
@@ -93,7 +89,7 @@ Result<std::vector<OperationStep>> steps_from(const Json& array) {
   if (!array.is_array()) return steps;
   for (const Json& object : array) {
     OperationStep step;
-    step.name = text_of(object, "name");
+    step.name = json_text(object, "name");
     Result<OperationState> state = state_of(object);
     if (!state) return fail(state.error());
     step.state = *state;
@@ -112,9 +108,9 @@ Result<std::vector<OperationStep>> steps_from(const Json& array) {
 Result<Operation> identity_from(const Json& object) {
   if (!object.is_object()) return fail(Code::protocol, "an operation must be a JSON object");
   Operation operation;
-  operation.id = OperationId(text_of(object, "id"));
+  operation.id = OperationId(json_text(object, "id"));
   if (operation.id.empty()) return bad("id", "a text that is not empty");
-  const std::optional<OperationKind> kind = parse_operation_kind(text_of(object, "kind"));
+  const std::optional<OperationKind> kind = parse_operation_kind(json_text(object, "kind"));
   if (!kind) return bad("kind", "one that this version of k3d knows");
   operation.kind = *kind;
   Result<OperationState> state = state_of(object);
@@ -156,17 +152,17 @@ std::string operation_json(const Operation& operation) {
 Result<Operation> operation_from_object(const Json& object) {
   Result<Operation> operation = identity_from(object);
   if (!operation) return operation;
-  operation->profile = text_of(object, "profile");
-  operation->reason = text_of(object, "reason");
-  operation->asked_by = text_of(object, "asked_by");
+  operation->profile = json_text(object, "profile");
+  operation->reason = json_text(object, "reason");
+  operation->asked_by = json_text(object, "asked_by");
   operation->progress = progress_from(json_member(object, "progress"));
   Result<std::vector<OperationStep>> steps = steps_from(json_member(object, "steps"));
   if (!steps) return fail(steps.error());
   operation->steps = std::move(*steps);
-  operation->rolled_back_to = text_of(json_member(object, "result"), "rolled_back_to");
+  operation->rolled_back_to = json_text(json_member(object, "result"), "rolled_back_to");
   if (const Json& error = json_member(object, "error"); error.is_object()) {
-    operation->error = OperationError{text_of(error, "code"), text_of(error, "title"), text_of(error, "detail"),
-                                      text_of(error, "advice")};
+    operation->error = OperationError{json_text(error, "code"), json_text(error, "title"), json_text(error, "detail"),
+                                      json_text(error, "advice")};
   }
   return operation;
 }

@@ -51,6 +51,8 @@ std::optional<std::string> json_string(const Json& object, std::string_view key)
   return member.get<std::string>();
 }
 
+std::string json_text(const Json& object, std::string_view key) { return json_string(object, key).value_or(""); }
+
 std::optional<std::int64_t> json_int(const Json& object, std::string_view key) {
   const Json& member = json_member(object, key);
   if (!member.is_number_integer()) return std::nullopt;

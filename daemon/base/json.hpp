@@ -23,6 +23,8 @@ std::string dump_json(const Json& value);
 std::optional<std::string> json_string(const Json& object, std::string_view key);
 std::optional<std::int64_t> json_int(const Json& object, std::string_view key);
 std::optional<bool> json_bool(const Json& object, std::string_view key);
+/// A text, empty for anything else.
+std::string json_text(const Json& object, std::string_view key);
 /// The member `key` if `object` is an object that has it, else a null value.
 const Json& json_member(const Json& object, std::string_view key);
 

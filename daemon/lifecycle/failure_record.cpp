@@ -19,7 +19,7 @@ namespace {
 
 std::optional<Remedy> remedy_of(const Json& json) {
   if (!json.is_object()) return std::nullopt;
-  Remedy remedy{json_string(json, "text").value_or(""), {}};
+  Remedy remedy{json_text(json, "text"), {}};
   for (const auto& [key, value] : json_member(json, "set").items()) {
     if (value.is_string()) remedy.set[key] = value.get<std::string>();
   }
@@ -31,19 +31,18 @@ std::optional<Remedy> remedy_of(const Json& json) {
 std::optional<FailureRecord> failure_record(const std::string& text) {
   const Result<Json> json = parse_json(text);
   if (!json || !json->is_object()) return std::nullopt;
-  const auto word = [&json](const char* key) { return json_string(*json, key).value_or(""); };
   FailureRecord record;
   record.final = json_member(*json, "final") == Json(true);
   Failure& failure = record.failure;
-  failure.code = word("code");
-  failure.title = word("title");
-  failure.detail = word("detail");
-  failure.advice = word("advice");
-  failure.profile = word("profile");
-  failure.operation_id = word("operation");
+  failure.code = json_text(*json, "code");
+  failure.title = json_text(*json, "title");
+  failure.detail = json_text(*json, "detail");
+  failure.advice = json_text(*json, "advice");
+  failure.profile = json_text(*json, "profile");
+  failure.operation_id = json_text(*json, "operation");
   failure.attempt = static_cast<std::uint64_t>(json_int(*json, "attempt").value_or(0));
   failure.retryable = json_member(*json, "retryable") == Json(true);
-  failure.at = parse_time(word("at")).value_or(WallTime{});
+  failure.at = parse_time(json_text(*json, "at")).value_or(WallTime{});
   failure.remedy = remedy_of(json_member(*json, "remedy"));
   if (const auto code = json_int(*json, "exit_code")) failure.exit_code = static_cast<int>(*code);
   for (const Json& line : json_member(*json, "log")) {

@@ -26,6 +26,8 @@ TEST(Json, members_of_the_wrong_type_are_nothing) {
   EXPECT_EQ(json_bool(value, "b"), true);
   EXPECT_FALSE(json_string(value, "n"));
   EXPECT_FALSE(json_string(value, "z"));
+  EXPECT_EQ(json_text(value, "s"), "x");
+  for (const char* other : {"n", "z", "absent"}) EXPECT_EQ(json_text(value, other), "") << other;
   EXPECT_TRUE(json_member(Json(3), "x").is_null());
 }
 
