@@ -16,7 +16,7 @@ std::optional<double> number_of(const Json& object, std::string_view key) {
 std::string error_of(const Json& body) {
   const Json& error = json_member(body, "error");
   if (error.is_string()) return error.get<std::string>();
-  std::string out = json_string(error, "message").value_or("");
+  std::string out = json_text(error, "message");
   if (const auto code = json_string(error, "code")) out += (out.empty() ? "" : " [") + *code + (out.empty() ? "" : "]");
   return out;
 }
@@ -51,8 +51,8 @@ ChatDelta chat_delta(std::string_view data) {
   const Json& choices = json_member(*event, "choices");
   if (!choices.is_array() || choices.empty()) return out;
   const Json& delta = json_member(choices.front(), "delta");
-  out.thought = json_string(delta, "reasoning_content").value_or("");
-  out.text = json_string(delta, "content").value_or("");
+  out.thought = json_text(delta, "reasoning_content");
+  out.text = json_text(delta, "content");
   out.finished = json_string(choices.front(), "finish_reason").has_value();
   return out;
 }

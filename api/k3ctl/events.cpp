@@ -31,7 +31,7 @@ std::string words_of(const api::SseEvent& event) {
   const Result<Json> data = parse_json(event.data);
   if (!data) return safe_text(event.data);
   if (event.event == "status") return status_line(*data);
-  if (event.event == "log") return safe_text(json_string(*data, "line").value_or(""));
+  if (event.event == "log") return safe_text(json_text(*data, "line"));
   const Result<Operation> operation = api::operation_from_object(*data);
   if (event.event != "operation" || !operation) return safe_text(event.data);
   std::string out = safe_text(operation->id.value) + " " + operation_title(*operation) + ", " +

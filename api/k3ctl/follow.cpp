@@ -84,7 +84,7 @@ Task<Result<std::string>> wait_for_change(Session& session, std::string revision
   if (!answer->ok()) co_return fail(answer->problem());
   Result<Json> status = parse_json(answer->body);
   if (!status) co_return fail(status.error());
-  co_return json_string(*status, "revision").value_or("");
+  co_return json_text(*status, "revision");
 }
 
 /// The log's last lines, from the failure that this operation left in the status.
@@ -198,8 +198,8 @@ Task<int> follow_answer(Session& session, api::Answer answer, bool detach, std::
   if (!answer.ok()) co_return report_refusal(session, answer);
   const Result<Json> body = parse_json(answer.body);
   if (!body) co_return report_nonsense(session, body.error());
-  const std::string id = json_string(*body, "id").value_or("");
-  const std::string state = json_string(*body, "state").value_or("");
+  const std::string id = json_text(*body, "id");
+  const std::string state = json_text(*body, "state");
   const bool goes_on = !id.empty() && (state == "queued" || state == "running");
   if (!goes_on || detach) {
     if (session.json) {

@@ -1,6 +1,4 @@
 // k3ctl ops [ID].
-#include <ostream>
-
 #include "api/contract/operation.hpp"
 #include "api/k3ctl/commands.hpp"
 #include "api/k3ctl/present.hpp"
@@ -66,23 +64,12 @@ Task<int> run_ops(Session& session, OpsCommand command) {
   const bool one = !command.id.empty();
   const std::string target = one ? "/api/v1/operations/" + http::url_encode(command.id)
                                  : "/api/v1/operations?limit=" + std::to_string(command.limit);
-  Result<api::Answer> answer = co_await session.client.get(target);
-  if (!answer) co_return report_unreachable(session, answer.error());
-  if (!answer->ok()) co_return report_refusal(session, *answer);
-  if (session.json) {
-    print_raw(session, answer->body);
-    co_return kDone;
-  }
-  const Result<Json> body = parse_json(answer->body);
-  if (!body) co_return report_nonsense(session, body.error());
-  if (!one) {
-    session.out << table_of(json_member(*body, "items")) << std::flush;
-    co_return kDone;
-  }
-  const Result<Operation> operation = api::operation_from_object(*body);
-  if (!operation) co_return report_nonsense(session, operation.error());
-  session.out << page_of(*operation) << std::flush;
-  co_return kDone;
+  return show(session, session.client.get(target), [one](const Json& body) -> Result<std::string> {
+    if (!one) return table_of(json_member(body, "items"));
+    const Result<Operation> operation = api::operation_from_object(body);
+    if (!operation) return fail(operation.error());
+    return page_of(*operation);
+  });
 }
 
 }  // namespace k3d::cli

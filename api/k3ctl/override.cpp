@@ -1,6 +1,4 @@
 // k3ctl override PROFILE KEY=VALUE... | --clear.
-#include <ostream>
-
 #include "api/k3ctl/commands.hpp"
 #include "api/k3ctl/override_words.hpp"
 #include "api/k3ctl/safe_text.hpp"
@@ -12,7 +10,7 @@ namespace {
 std::string outcome_of(const Json& profile, const std::string& name) {
   const std::string set = override_text(json_member(profile, "overrides"));
   std::string out = name + (set.empty() ? " is as configured" : " has " + set) + ", from its next start on\n";
-  const std::string state = json_string(profile, "state").value_or("");
+  const std::string state = json_text(profile, "state");
   if (state == "active" || state == "starting")
     out += "Load it again now: " + shell_line({"k3ctl", "up", name, "--restart"}) + "\n";
   return out;
@@ -24,17 +22,9 @@ Task<int> run_override(Session& session, OverrideCommand command) {
   const std::string target = "/api/v1/profiles/" + http::url_encode(command.profile) + "/overrides";
   auto asked = command.clear ? session.client.remove(target, api::reason_request_json(command.request.reason))
                              : session.client.post(target, api::overrides_request_json(command.request));
-  const Result<api::Answer> answer = co_await std::move(asked);
-  if (!answer) co_return report_unreachable(session, answer.error());
-  if (!answer->ok()) co_return report_refusal(session, *answer);
-  if (session.json) {
-    print_raw(session, answer->body);
-    co_return kDone;
-  }
-  const Result<Json> profile = parse_json(answer->body);
-  if (!profile) co_return report_nonsense(session, profile.error());
-  session.out << safe_text(outcome_of(*profile, command.profile), Lines::many) << std::flush;
-  co_return kDone;
+  return show(session, std::move(asked), [name = command.profile](const Json& profile) {
+    return safe_text(outcome_of(profile, name), Lines::many);
+  });
 }
 
 }  // namespace k3d::cli

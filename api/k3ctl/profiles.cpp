@@ -1,6 +1,4 @@
 // k3ctl profiles [NAME].
-#include <ostream>
-
 #include "api/k3ctl/commands.hpp"
 #include "api/k3ctl/override_words.hpp"
 #include "api/k3ctl/safe_text.hpp"
@@ -9,10 +7,6 @@
 
 namespace k3d::cli {
 namespace {
-
-std::string text_of(const Json& object, std::string_view key) {
-  return json_string(object, key).value_or("");
-}
 
 std::string number_text(const Json& object, std::string_view key) {
   const auto number = json_int(object, key);
@@ -30,8 +24,8 @@ std::string files_text(const Json& files) {
 
 std::string image_text(const Json& profile) {
   const auto present = json_bool(profile, "image_present");
-  if (!present) return text_of(profile, "image");
-  return text_of(profile, "image") + (*present ? "" : " (missing)");
+  if (!present) return json_text(profile, "image");
+  return json_text(profile, "image") + (*present ? "" : " (missing)");
 }
 
 std::string table_of(const Json& items) {
@@ -45,8 +39,8 @@ std::string table_of(const Json& items) {
                {"IMAGE"},
                {"OVERRIDES"}});
   for (const Json& profile : items) {
-    table.add({text_of(profile, "name"), text_of(profile, "state"), text_of(profile, "model"),
-               text_of(profile, "quant"), number_text(profile, "context"), number_text(profile, "slots"),
+    table.add({json_text(profile, "name"), json_text(profile, "state"), json_text(profile, "model"),
+               json_text(profile, "quant"), number_text(profile, "context"), number_text(profile, "slots"),
                files_text(json_member(profile, "files")), image_text(profile),
                override_text(json_member(profile, "overrides"))});
   }
@@ -60,11 +54,11 @@ std::string page_of(const Json& profile) {
     if (!value.empty())
       out += name + std::string(name.size() < 18 ? 18 - name.size() : 1, ' ') + safe_text(value) + "\n";
   };
-  line("name", text_of(profile, "name"));
-  line("state", text_of(profile, "state"));
+  line("name", json_text(profile, "name"));
+  line("state", json_text(profile, "state"));
   line("files", files_text(json_member(profile, "files")));
   line("image", image_text(profile));
-  line("verdict", text_of(profile, "verdict"));
+  line("verdict", json_text(profile, "verdict"));
   line("overrides", override_text(json_member(profile, "overrides")));
   out += "\n";
   const Json& config = json_member(profile, "config");
@@ -79,19 +73,11 @@ std::string page_of(const Json& profile) {
 }  // namespace
 
 Task<int> run_profiles(Session& session, ProfilesCommand command) {
-  std::string target = "/api/v1/profiles";
-  if (!command.name.empty()) target += "/" + http::url_encode(command.name);
-  Result<api::Answer> answer = co_await session.client.get(target);
-  if (!answer) co_return report_unreachable(session, answer.error());
-  if (!answer->ok()) co_return report_refusal(session, *answer);
-  if (session.json) {
-    print_raw(session, answer->body);
-    co_return kDone;
-  }
-  const Result<Json> body = parse_json(answer->body);
-  if (!body) co_return report_nonsense(session, body.error());
-  session.out << (command.name.empty() ? table_of(json_member(*body, "items")) : page_of(*body)) << std::flush;
-  co_return kDone;
+  const bool one = !command.name.empty();
+  const std::string target = one ? "/api/v1/profiles/" + http::url_encode(command.name) : "/api/v1/profiles";
+  return show(session, session.client.get(target), [one](const Json& body) {
+    return one ? page_of(body) : table_of(json_member(body, "items"));
+  });
 }
 
 }  // namespace k3d::cli

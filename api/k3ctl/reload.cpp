@@ -1,6 +1,4 @@
 // k3ctl reload.
-#include <ostream>
-
 #include "api/k3ctl/commands.hpp"
 #include "api/k3ctl/safe_text.hpp"
 #include "daemon/base/json.hpp"
@@ -37,18 +35,7 @@ std::string page_of(const Json& outcome) {
 }  // namespace
 
 Task<int> run_reload(Session& session, ReloadCommand command) {
-  auto asked = session.client.post("/api/v1/reload", api::reason_request_json(command.reason));
-  const Result<api::Answer> answer = co_await std::move(asked);
-  if (!answer) co_return report_unreachable(session, answer.error());
-  if (!answer->ok()) co_return report_refusal(session, *answer);
-  if (session.json) {
-    print_raw(session, answer->body);
-    co_return kDone;
-  }
-  const Result<Json> outcome = parse_json(answer->body);
-  if (!outcome) co_return report_nonsense(session, outcome.error());
-  session.out << page_of(*outcome) << std::flush;
-  co_return kDone;
+  return show(session, session.client.post("/api/v1/reload", api::reason_request_json(command.reason)), page_of);
 }
 
 }  // namespace k3d::cli

@@ -4,6 +4,7 @@
 
 #include "api/client/address.hpp"
 #include "api/k3ctl/present.hpp"
+#include "daemon/base/json.hpp"
 
 namespace k3d::cli {
 
@@ -45,6 +46,22 @@ int report_nonsense(Session& session, const Error& error) {
                             "k3d and k3ctl may be of different versions: see `k3ctl --version`")
               << std::endl;
   return kRefused;
+}
+
+Task<int> show(Session& session, Task<Result<api::Answer>> asked, Page page) {
+  const Result<api::Answer> answer = co_await std::move(asked);
+  if (!answer) co_return report_unreachable(session, answer.error());
+  if (!answer->ok()) co_return report_refusal(session, *answer);
+  if (session.json) {
+    print_raw(session, answer->body);
+    co_return kDone;
+  }
+  const Result<Json> body = parse_json(answer->body);
+  if (!body) co_return report_nonsense(session, body.error());
+  const Result<std::string> text = page(*body);
+  if (!text) co_return report_nonsense(session, text.error());
+  session.out << *text << std::flush;
+  co_return kDone;
 }
 
 }  // namespace k3d::cli

@@ -1,7 +1,9 @@
-// What every command works with, and the two ways in which a call ends badly: no answer, or a refusal.
+// What every command works with: a call's answer shown, and the ways in which a call ends badly.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "api/client/control_client.hpp"
@@ -40,5 +42,11 @@ void print_raw(Session& session, const std::string& body);
 
 /// For a body that is not what the contract says; returns kRefused.
 int report_nonsense(Session& session, const Error& error);
+
+/// An answer as a person reads it; an Error if it is not what the contract says.
+using Page = std::function<Result<std::string>(const nlohmann::ordered_json&)>;
+
+/// Waits for an answer and prints it, with --json as it came; returns the exit status.
+Task<int> show(Session& session, Task<Result<api::Answer>> asked, Page page);
 
 }  // namespace k3d::cli

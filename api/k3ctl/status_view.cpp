@@ -14,7 +14,7 @@ namespace k3d::cli {
 namespace {
 
 std::string text_of(const Json& object, std::string_view key) {
-  return safe_text(json_string(object, key).value_or(""));
+  return safe_text(json_text(object, key));
 }
 
 std::optional<double> number_of(const Json& object, std::string_view key) {
@@ -34,7 +34,7 @@ std::string row(std::string_view name, const std::string& value) {
 
 std::string phase_text(const Json& status, WallTime now) {
   std::string out = text_of(status, "phase");
-  const Result<WallTime> since = parse_time(json_string(status, "phase_since").value_or(""));
+  const Result<WallTime> since = parse_time(json_text(status, "phase_since"));
   if (since) out += " for " + duration_between(*since, now);
   return out;
 }
@@ -59,7 +59,7 @@ std::string attempt_text(const Json& backoff) {
 
 std::string backoff_text(const Json& backoff, WallTime now) {
   if (!backoff.is_object()) return {};
-  const Result<WallTime> retry = parse_time(json_string(backoff, "retry_at").value_or(""));
+  const Result<WallTime> retry = parse_time(json_text(backoff, "retry_at"));
   if (!retry) return attempt_text(backoff);
   return attempt_text(backoff) + (*retry > now ? ", retry in " + duration_between(now, *retry) : ", retry now");
 }
@@ -162,7 +162,7 @@ std::string remedy_lines(const Json& failure) {
   if (!remedy.is_object()) return {};
   std::string out = "  remedy: " + text_of(remedy, "text") + "\n";
   std::vector<std::string> words = override_words(json_member(remedy, "set"));
-  const std::string profile = json_string(failure, "profile").value_or("");
+  const std::string profile = json_text(failure, "profile");
   if (words.empty() || profile.empty()) return out;
   words.insert(words.begin(), {"k3ctl", "override", profile});
   return out + "  -> " + safe_text(shell_line(words) + " && " + shell_line({"k3ctl", "up", profile})) + "\n";
