@@ -221,4 +221,10 @@ Result<ModelFiles> find_model_files(const Settings& settings, const Profile& pro
   return find_by_repo(settings, model->second, profile.quant);
 }
 
+std::vector<fs::path> quant_folders(const Settings& settings, const Model& model, const std::string& quant) {
+  std::vector<fs::path> folders;
+  for (const Place& place : places_of(settings, model, quant)) folders.push_back(place.folder);
+  return folders;
+}
+
 }  // namespace k3d::hub

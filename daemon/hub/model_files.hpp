@@ -27,4 +27,8 @@ struct ModelFiles {
 /// to do), for files that are missing, empty, unreadable, no GGUF, or links that leave the mounted folder.
 Result<ModelFiles> find_model_files(const Settings& settings, const Profile& profile);
 
+/// Where the files of a quant of a hub's model may be, in the order in which they are looked for; with an empty quant the
+/// folders that hold quants.
+std::vector<std::filesystem::path> quant_folders(const Settings& settings, const Model& model, const std::string& quant);
+
 }  // namespace k3d::hub

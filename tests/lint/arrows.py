@@ -15,6 +15,7 @@ ALLOWED = {
     "daemon/planning": ["daemon/base", "daemon/model"],
     "daemon/doctor": ["daemon/base", "daemon/model"],
     "daemon/hub": FLOOR,
+    "daemon/forecast": FLOOR + ["daemon/hub", "daemon/planning"],
     "daemon/operations": FLOOR,
     "daemon/lifecycle": FLOOR + ["daemon/engine", "daemon/hub", "daemon/operations", "daemon/planning"],
     "daemon/adapters": FLOOR,
