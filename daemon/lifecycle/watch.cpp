@@ -11,6 +11,7 @@
 #include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/load_meter.hpp"
+#include "daemon/lifecycle/step.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 
 namespace k3d::lifecycle {
@@ -64,8 +65,7 @@ Task<void> Effects::await_end(Engine engine) {
     ended = co_await look_twice(*ended);
   }
   if (ended) {
-    const Phase phase = owner_.phase_;
-    const bool ready = phase == Phase::ready || phase == Phase::preparing || phase == Phase::draining;
+    const bool ready = !active_profile(owner_.state_).empty();
     Failure failure = co_await judge(engine.launch, *ended, ready);
     post(event::Exited{engine.launch.attempt, std::move(failure)});
   } else {
