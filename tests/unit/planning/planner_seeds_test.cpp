@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <numeric>
 
 #include "daemon/planning/explain.hpp"
@@ -130,17 +130,13 @@ TEST(PlannerSeeds, APlanTakesUnder20Milliseconds) {
   for (PlanInputs inputs : asked) {
     for (const PlacementMode mode : {PlacementMode::fit, PlacementMode::n_cpu_moe}) {
       inputs.profile.placement.mode = mode;
-      auto best = std::chrono::steady_clock::duration::max();
+      double best = kPlanSeconds;
       for (int i = 0; i < 5; ++i) {
-        const auto began = std::chrono::steady_clock::now();
+        const std::clock_t began = std::clock();
         const Plan made = plan(inputs);
-        best = std::min(best, std::chrono::steady_clock::now() - began);
+        best = std::min(best, static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC);
       }
-      const auto took = std::chrono::duration_cast<std::chrono::microseconds>(best).count();
-      RecordProperty(
-          std::to_string(inputs.model->tensors.back().bytes) + (mode == PlacementMode::fit ? "fit" : "layers"),
-          static_cast<int>(took));
-      EXPECT_LT(best, kPlanLimit);
+      EXPECT_LT(best, kPlanSeconds);
     }
   }
 }
