@@ -27,13 +27,13 @@ RUN = r"""
 port=50100 list=
 for mib in $SIZES; do
   port=$((port + 1))
-  LD_PRELOAD=/work/fake_gpu_memory.so FAKE_MIB=$mib $SERVER -H 127.0.0.1 -p $port >/dev/null 2>&1 &
+  LD_PRELOAD=/fit/fake_gpu_memory.so FAKE_MIB=$mib $SERVER -H 127.0.0.1 -p $port >/dev/null 2>&1 &
   list="$list,127.0.0.1:$port"
 done
 for p in $(seq 50101 $port); do
   until (: </dev/tcp/127.0.0.1/$p) 2>/dev/null; do read -rt 0.1 <> <(:) || :; done
 done
-export LD_PRELOAD=/work/fake_gpu_memory.so FAKE_MIB=1048576
+export LD_PRELOAD=/fit/fake_gpu_memory.so FAKE_MIB=1048576
 ask() { llama-fit-params -m "$MODEL" --rpc "${list#,}" "$@" 2>/tmp/log || { tail -n 5 /tmp/log >&2; exit 1; }; }
 if [[ " $* " == *" -fitp on "* ]]; then ask "$@"; exit; fi
 chosen=$(ask "$@" | tail -n 1)
@@ -52,14 +52,14 @@ def model_of(quant: str) -> str:
     folder = WORK / quant
     if not folder.exists():
         maker = HERE / ("make_sparse_plain.py" if quant in PLAIN else "make_sparse_k3.py")
-        sh("docker", "run", "--rm", "-i", "--network", "none", "-v", f"{WORK}:/work", "--entrypoint", "python3", IMAGE, "-",
-           *QUANTS.get(quant, [quant]), f"/work/{quant}", stdin=open(maker))
-    return f"/work/{quant}/{next(folder.glob('*-00001-of-*')).name}"
+        sh("docker", "run", "--rm", "-i", "--network", "none", "-v", f"{WORK}:/fit", "--entrypoint", "python3", IMAGE, "-",
+           *QUANTS.get(quant, [quant]), f"/fit/{quant}", stdin=open(maker))
+    return f"/fit/{quant}/{next(folder.glob('*-00001-of-*')).name}"
 
 
 def answer_of(quant: str, sizes: str, arguments: str) -> str:
     """The engine's, on one line; raises if it has none."""
-    run = sh("docker", "run", "--rm", "--network", "none", "-v", f"{WORK}:/work:ro", "-e", f"SIZES={sizes}",
+    run = sh("docker", "run", "--rm", "--network", "none", "-v", f"{WORK}:/fit:ro", "-e", f"SIZES={sizes}",
              "-e", f"MODEL={model_of(quant)}", "-e", f"SERVER={SERVER}", "--entrypoint", "bash", IMAGE,
              "-c", RUN, "bash", *shlex.split(arguments), stdout=subprocess.PIPE)
     lines = [line for line in run.stdout.splitlines() if line.strip()]
