@@ -14,7 +14,7 @@ ALLOWED = {
     "daemon/engine": ["daemon/base", "daemon/model"],
     "daemon/planning": ["daemon/base", "daemon/model"],
     "daemon/doctor": ["daemon/base", "daemon/model"],
-    "daemon/hub": FLOOR,
+    "daemon/hub": FLOOR + ["daemon/planning"],
     "daemon/forecast": FLOOR + ["daemon/hub", "daemon/planning"],
     "daemon/operations": FLOOR,
     "daemon/lifecycle": FLOOR + ["daemon/engine", "daemon/hub", "daemon/operations", "daemon/planning"],
