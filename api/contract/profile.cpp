@@ -1,5 +1,6 @@
 #include "api/contract/profile.hpp"
 
+#include "api/contract/plan.hpp"
 #include "api/contract/values.hpp"
 #include "daemon/base/json.hpp"
 
@@ -48,6 +49,22 @@ Json placement_value(const Placement& placement) {
       out["tensors"] = Json(placement.tensors);
       break;
   }
+  return out;
+}
+
+/// Of the verdict, or why there is none.
+Json reasons_of(const ProfileFacts& facts) {
+  Json out = Json::array();
+  if (!facts.outlook) return out;
+  if (*facts.outlook) return Json((*facts.outlook)->plan.reasons);
+  out.push_back(facts.outlook->error().message);
+  return out;
+}
+
+Json files_of(const PlanAnswer* answer) {
+  Json out = Json::object();
+  out["present_bytes"] = answer == nullptr ? Json(nullptr) : Json(answer->present_bytes);
+  out["total_bytes"] = answer == nullptr ? Json(nullptr) : Json(answer->plan.total_bytes);
   return out;
 }
 
@@ -122,14 +139,12 @@ Json profile_object(const Snapshot& snapshot, const Profile& profile, const Prof
   out["slots"] = profile.slots;
   out["context"] = profile.context;
   out["state"] = to_string(profile_state(snapshot, profile.name));
-  out["verdict"] = nullptr;
-  out["reasons"] = Json::array();
-  Json files = Json::object();
-  files["present_bytes"] = bytes_or_null(facts.present_bytes);
-  files["total_bytes"] = bytes_or_null(facts.total_bytes);
-  out["files"] = std::move(files);
+  const PlanAnswer* answer = facts.outlook && *facts.outlook ? &**facts.outlook : nullptr;
+  out["verdict"] = answer == nullptr ? Json(nullptr) : Json(to_string(answer->plan.verdict));
+  out["reasons"] = reasons_of(facts);
+  out["files"] = files_of(answer);
   out["image_present"] = facts.image_present ? Json(*facts.image_present) : Json(nullptr);
-  out["proven"] = nullptr;
+  out["proven"] = answer != nullptr && answer->proof ? Json(to_string(*answer->proof)) : Json(nullptr);
   const auto overrides = snapshot.overrides.find(profile.name);
   out["overrides"] = overrides == snapshot.overrides.end() ? Json(nullptr) : overrides_object(overrides->second);
   return out;
@@ -138,7 +153,7 @@ Json profile_object(const Snapshot& snapshot, const Profile& profile, const Prof
 std::string profile_json(const Snapshot& snapshot, const Profile& profile, const ProfileFacts& facts) {
   Json out = profile_object(snapshot, profile, facts);
   out["config"] = profile_config_object(profile);
-  out["plan"] = nullptr;
+  out["plan"] = facts.outlook && *facts.outlook ? plan_object(**facts.outlook) : Json(nullptr);
   return dump_json(out);
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/model/settings.hpp"
 #include "daemon/model/snapshot.hpp"
+#include "daemon/ports/planner.hpp"
 
 namespace k3d::api {
 
@@ -20,8 +22,8 @@ ProfileState profile_state(const Snapshot& snapshot, const std::string& name);
 
 /// What this host knows without asking the network; nothing means unknown.
 struct ProfileFacts {
-  std::optional<Bytes> present_bytes, total_bytes;
   std::optional<bool> image_present;
+  std::shared_ptr<const Result<PlanAnswer>> outlook;  ///< its newest plan, or why there is none; null: unknown
 };
 
 /// The form of lists. `snapshot.settings` must be set.

@@ -7,7 +7,7 @@ namespace k3d::api {
 std::vector<Route> control_routes(ControlDependencies& deps) {
   std::vector<Route> routes;
   for (auto* part : {&status_routes, &event_routes, &profile_routes, &override_routes, &operation_routes, &log_routes,
-                     &audit_routes, &host_routes, &reload_routes}) {
+                     &audit_routes, &host_routes, &plan_routes, &quant_routes, &reload_routes}) {
     std::vector<Route> more = part(deps);
     routes.insert(routes.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }

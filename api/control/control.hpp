@@ -9,6 +9,7 @@
 #include "daemon/model/host_report.hpp"
 #include "daemon/model/reload.hpp"
 #include "daemon/ports/containers.hpp"
+#include "daemon/ports/planner.hpp"
 
 namespace k3d::api {
 
@@ -21,6 +22,7 @@ struct ControlDependencies {
   std::function<Task<Result<ReloadOutcome>>(std::string asked_by, std::string reason)> reload;
   /// Looks at this host, which takes some seconds; reads from the disks, too, if `probe_disks`.
   std::function<Task<HostDiagnosis>(bool probe_disks)> host = {};
+  Planner* planner = nullptr;  ///< of plan, quants and profiles
 };
 
 /// Every route of openapi.yaml, and no other. `deps` outlives the routes.
@@ -34,6 +36,8 @@ std::vector<Route> operation_routes(ControlDependencies& deps);
 std::vector<Route> log_routes(ControlDependencies& deps);
 std::vector<Route> audit_routes(ControlDependencies& deps);
 std::vector<Route> host_routes(ControlDependencies& deps);
+std::vector<Route> plan_routes(ControlDependencies& deps);
+std::vector<Route> quant_routes(ControlDependencies& deps);
 std::vector<Route> reload_routes(ControlDependencies& deps);
 
 /// Answers with the profile as it is now, or that there is none.

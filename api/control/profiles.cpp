@@ -14,9 +14,12 @@ namespace {
 
 constexpr milliseconds kImageLimit{300};
 
-/// Docker is asked for a moment only: what it doesn't say is unknown.
-Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile) {
+/// Docker is asked for a moment only, and not again once it was silent: what it doesn't say is unknown.
+Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile,
+                            bool docker_answers) {
   ProfileFacts facts;
+  facts.outlook = deps.planner->outlook(profile.name);
+  if (!docker_answers) co_return facts;
   auto asked = deps.containers.image(image_tag(settings, profile));
   const auto image = co_await with_deadline<ImageInfo>(std::move(asked), kImageLimit, "the image");
   if (image) facts.image_present = true;
@@ -31,9 +34,8 @@ Task<void> list_profiles(ControlDependencies& deps, Exchange& exchange) {
   Json items = Json::array();
   bool docker_answers = true;
   for (const Profile& profile : snapshot->settings->profiles) {
-    ProfileFacts facts;
-    if (docker_answers) facts = co_await facts_of(deps, *snapshot->settings, profile);
-    docker_answers = docker_answers && facts.image_present.has_value();
+    const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, profile, docker_answers);
+    docker_answers = facts.image_present.has_value();
     items.push_back(profile_object(*snapshot, profile, facts));
   }
   co_await exchange.reply(json_response(200, list_json(items, std::nullopt)));
@@ -109,7 +111,7 @@ Task<void> answer_profile(ControlDependencies& deps, Exchange& exchange, std::st
     co_await exchange.reply(problem_response(unknown_profile(*snapshot->settings, name)));
     co_return;
   }
-  const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, *profile);
+  const ProfileFacts facts = co_await facts_of(deps, *snapshot->settings, *profile, true);
   co_await exchange.reply(json_response(200, profile_json(*snapshot, *profile, facts)));
 }
 

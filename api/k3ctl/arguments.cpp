@@ -9,7 +9,7 @@ namespace k3d::cli {
 namespace {
 
 /// Commands of the contract that are not built yet. They are no part of the help, but no typing errors either.
-constexpr std::array kNotYet{"init", "quants", "plan", "pull", "build", "images",
+constexpr std::array kNotYet{"init", "pull", "build", "images",
                              "verify", "bench",  "gate",   "reap", "key",  "report"};
 
 constexpr const char* kFooter =
@@ -40,6 +40,8 @@ struct Parsed {
   OverrideCommand override;
   std::vector<std::string> settings;  ///< of override
   HistoryCommand history;
+  PlanWords plan;
+  bool explain = false;  ///< of plan
   DoctorCommand doctor;
   ReloadCommand reload;
 };
@@ -152,6 +154,50 @@ void add_watching_commands(CLI::App& app, Parsed& to) {
   command(app, "events", "What happens, as it happens", "  k3ctl events\n  k3ctl --json events");
 }
 
+/// What it runs on, and how it is placed.
+void add_plan_options(CLI::App& plan, PlanWords& to) {
+  plan.add_option("--gpus", to.gpus, "8x97887MiB, 2x96GiB,1x48GiB, none; or this host's by index: 0,3");
+  plan.add_option("--ram", to.ram, "Host RAM, such as 1TiB");
+  plan.add_option("--context", to.context, "Tokens, total over the slots")->check(CLI::PositiveNumber);
+  plan.add_option("--slots", to.slots, "Requests at the same time")->check(CLI::PositiveNumber);
+  plan.add_option("--batch", to.batch, "Tokens handed in at once")->check(CLI::PositiveNumber);
+  plan.add_option("--ubatch", to.ubatch, "Tokens computed at once")->check(CLI::PositiveNumber);
+  plan.add_option("--cache-type", to.cache_type, "f16, q8_0, ...");
+  CLI::Option* layers = plan.add_option("--n-cpu-moe", to.n_cpu_moe, "Layers whose experts stay in host RAM, or auto");
+  CLI::Option* split = plan.add_option("--tensor-split", to.tensor_split, "Layers per GPU: 60,34")->delimiter(',');
+  plan.add_option("--fit-target", to.fit_target_mib, "MiB that a fit leaves free: one, or one per GPU")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(layers)
+      ->excludes(split);
+}
+
+void add_plan_commands(CLI::App& app, Parsed& to) {
+  CLI::App* plan = command(app, "plan", "Would it run, and how: memory per GPU, placement, capacity, what breaks",
+                           "  k3ctl plan batch\n  k3ctl plan batch --context 262144 --slots 4\n"
+                           "  k3ctl plan --model kimi-k3 --quant UD-IQ2_XXS\n"
+                           "  k3ctl plan --path FILE --gpus 8x97887MiB --ram 1TiB   # without a daemon\n\n"
+                           "Sizes given by --gpus count as free. With --path and such sizes nothing is asked of a\n"
+                           "daemon: the file's headers say it all. Exit status 1 if it does not fit or must not run.");
+  plan->add_option("PROFILE", to.plan.profile, "Whose settings count; the defaults without it");
+  plan->add_option("--model", to.plan.model, "A model of the configuration");
+  plan->add_option("--quant", to.plan.quant, "One of its quants");
+  plan->add_option("--path", to.plan.path, "A GGUF file, any shard of a set");
+  plan->add_option("--draft", to.plan.draft, "A draft model of the configuration, or none");
+  plan->add_flag("--exact", to.plan.exact, "By the engine's own dry run");
+  plan->add_flag("--explain", to.explain, "In words");
+  add_plan_options(*plan, to.plan);
+  plan->callback([&to] {
+    if (to.plan.profile.empty() && to.plan.model.empty() && to.plan.path.empty()) {
+      throw CLI::RequiredError("PROFILE, --model or --path");
+    }
+    const Result<PlanQuestion> question = question_of(to.plan);
+    if (!question) throw CLI::ValidationError(question.error().text());
+  });
+  command(app, "quants", "Every quant: size, whether it is here, fits here, and is proven",
+          "  k3ctl quants\n  k3ctl --json quants | jq '.items[] | select(.verdict == \"all_vram\")'");
+}
+
 void add_chat_command(CLI::App& app, Parsed& to) {
   CLI::App* chat =
       command(app, "chat", "Ask the running model; the answer comes as it is written",
@@ -175,6 +221,8 @@ Command chosen(const std::string& name, Parsed& from) {
   if (name == "chat") return std::move(from.chat);
   if (name == "override") return std::move(from.override);
   if (name == "history") return from.history;
+  if (name == "plan") return PlanCommand{question_of(from.plan).value_or(PlanQuestion()), from.explain};
+  if (name == "quants") return QuantsCommand{};
   if (name == "doctor") return from.doctor;
   if (name == "reload") return std::move(from.reload);
   return StatusCommand{};
@@ -225,6 +273,7 @@ std::variant<Arguments, Exit> parse_arguments(const std::vector<std::string>& ar
   add_profile_commands(app, parsed);
   add_override_command(app, parsed);
   add_operation_commands(app, parsed);
+  add_plan_commands(app, parsed);
   add_chat_command(app, parsed);
   add_administration_commands(app, parsed);
   if (args.empty()) return Exit{kUsage, "", app.help()};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/contract/requests.hpp"
+#include "api/k3ctl/plan_question.hpp"
 
 namespace k3d::cli {
 
@@ -52,6 +53,11 @@ struct OverrideCommand {
 struct HistoryCommand {
   int limit = 20;
 };
+struct PlanCommand {
+  PlanQuestion question;
+  bool explain = false;
+};
+struct QuantsCommand {};
 struct DoctorCommand {
   bool probe = false;  ///< measure the disks, too
 };
@@ -67,7 +73,8 @@ struct ChatCommand {
 };
 
 using Command = std::variant<StatusCommand, ProfilesCommand, UpCommand, DownCommand, LogsCommand, OpsCommand,
-                             CancelCommand, EventsCommand, ChatCommand, OverrideCommand, HistoryCommand, DoctorCommand, ReloadCommand>;
+                             CancelCommand, EventsCommand, ChatCommand, OverrideCommand, HistoryCommand, PlanCommand, QuantsCommand,
+                             DoctorCommand, ReloadCommand>;
 
 struct Arguments {
   CommonOptions common;

@@ -18,6 +18,8 @@ Task<int> run_events(Session& session, EventsCommand command);
 Task<int> run_chat(Session& session, ChatCommand command);
 Task<int> run_override(Session& session, OverrideCommand command);
 Task<int> run_history(Session& session, HistoryCommand command);
+Task<int> run_plan(Session& session, PlanCommand command);
+Task<int> run_quants(Session& session, QuantsCommand command);
 Task<int> run_doctor(Session& session, DoctorCommand command);
 Task<int> run_reload(Session& session, ReloadCommand command);
 

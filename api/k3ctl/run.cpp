@@ -28,6 +28,8 @@ struct Start {
   Task<int> operator()(ChatCommand& c) const { return run_chat(session, std::move(c)); }
   Task<int> operator()(OverrideCommand& c) const { return run_override(session, std::move(c)); }
   Task<int> operator()(HistoryCommand& c) const { return run_history(session, c); }
+  Task<int> operator()(PlanCommand& c) const { return run_plan(session, std::move(c)); }
+  Task<int> operator()(QuantsCommand& c) const { return run_quants(session, c); }
   Task<int> operator()(DoctorCommand& c) const { return run_doctor(session, c); }
   Task<int> operator()(ReloadCommand& c) const { return run_reload(session, std::move(c)); }
 };

@@ -19,6 +19,7 @@
 #include "daemon/adapters/llama_http.hpp"
 #include "daemon/adapters/nvml.hpp"
 #include "daemon/adapters/proc_host.hpp"
+#include "daemon/adapters/proc_machine.hpp"
 #include "daemon/adapters/sqlite_store.hpp"
 #include "daemon/adapters/systemd.hpp"
 #include "daemon/app/instance_lock.hpp"
@@ -28,6 +29,7 @@
 #include "daemon/base/async/sleep.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/doctor/examine.hpp"
+#include "daemon/forecast/forecaster.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "docker_driver/docker.hpp"
@@ -55,6 +57,11 @@ adapters::SurveyOptions survey_options() {
   adapters::SurveyOptions options;
   if (const auto gpus = nvidia_folder(); !gpus.empty()) options.driver_version = gpus.parent_path() / "version";
   return options;
+}
+
+std::optional<planning::HostRam> ram_now() {
+  const Known<MemoryFacts> memory = adapters::read_memory("/");
+  return memory ? std::optional(planning::HostRam{memory->total_bytes, memory->available_bytes}) : std::nullopt;
 }
 
 Condition state_trouble(const Error& error) {
@@ -93,11 +100,14 @@ class Daemon {
                     settings_,
                     kVersion, api::status_json),
         reloader_(loop_.get_executor(), settings_, supervisor_, proxy_, *notifier_),
+        forecaster_(loop_.get_executor(),
+                    forecast::Surroundings{board_, *gpus_, *containers_, ram_now, config::with_overrides,
+                                           [this](Profile profile) { return supervisor_.dry_run(std::move(profile)); }}),
         control_{supervisor_, *containers_, docker::docker_run_arguments,
                  [this](std::string asked_by, std::string reason) {
                    return reloader_.reload(std::move(asked_by), std::move(reason));
                  },
-                 [this](bool probe_disks) { return diagnose(probe_disks); }},
+                 [this](bool probe_disks) { return diagnose(probe_disks); }, &forecaster_},
         router_(api::control_routes(control_)) {
     if (store_error_) supervisor_.set_condition(state_trouble(*store_error_));
     if (!damaged_.empty()) supervisor_.set_condition(state_lost(damaged_));
@@ -116,6 +126,7 @@ class Daemon {
     hang_ups_.add(SIGHUP);
     supervisor_.start();
     reloader_.started(std::move(trouble));
+    forecaster_.start();
     tasks_.spawn(await_signals());
     tasks_.spawn(reload_on_hang_up());
     if (const unsigned period = adapters::watchdog_milliseconds(); period > 0) tasks_.spawn(feed_watchdog(milliseconds(period)));
@@ -213,6 +224,7 @@ class Daemon {
     co_await supervisor_.finish(reloader_.settings().on_exit == OnExit::stop);
     if (server_) co_await server_->stop(kControlStopLimit);
     co_await reloader_.join();
+    co_await forecaster_.stop();
     stopped_ = true;
     if (watchdog_) watchdog_->cancel();
   }
@@ -248,6 +260,7 @@ class Daemon {
   proxy::Proxy proxy_;
   lifecycle::Supervisor supervisor_;
   Reloader reloader_;
+  forecast::Forecaster forecaster_;
   api::ControlDependencies control_;
   api::Router router_;
   std::optional<api::Server> server_;

@@ -10,9 +10,20 @@
 namespace k3d::api {
 namespace {
 
+/// What planning came to.
+std::shared_ptr<const Result<PlanAnswer>> outlook() {
+  PlanAnswer answer;
+  answer.plan.verdict = Verdict::hybrid;
+  answer.plan.reasons = {"experts of 9 layers are in host RAM"};
+  answer.plan.total_bytes = 10;
+  answer.present_bytes = 5;
+  answer.proof = Proof::elsewhere;
+  return std::make_shared<const Result<PlanAnswer>>(std::move(answer));
+}
+
 TEST(ProfileJson, shows_configuration_state_and_facts) {
   const Snapshot snapshot = samples::snapshot();
-  const ProfileFacts facts{5, 10, true};
+  const ProfileFacts facts{true, outlook()};
   const std::string json = profile_json(snapshot, snapshot.settings->profiles.front(), facts);
   samples::expect_golden("profile_detail", json);
   EXPECT_EQ(schema_faults("ProfileDetail", json), "");
@@ -25,6 +36,18 @@ TEST(ProfileJson, knows_no_more_than_it_was_told) {
   EXPECT_TRUE(items[0]["files"]["present_bytes"].is_null());
   EXPECT_TRUE(items[0]["image_present"].is_null());
   EXPECT_EQ(schema_faults("ProfileList", list_json(items, std::nullopt)), "");
+}
+
+TEST(ProfileJson, says_why_there_is_no_plan) {
+  const Snapshot snapshot = samples::snapshot();
+  const Error missing{Code::files_missing, "there is no GGUF file", "download it", {}};
+  const ProfileFacts facts{{}, std::make_shared<const Result<PlanAnswer>>(std::unexpected(missing))};
+  const std::string json = profile_json(snapshot, snapshot.settings->profiles.front(), facts);
+  EXPECT_EQ(schema_faults("ProfileDetail", json), "");
+  const Json profile = Json::parse(json);
+  EXPECT_TRUE(profile["verdict"].is_null());
+  EXPECT_TRUE(profile["plan"].is_null());
+  EXPECT_EQ(profile["reasons"].dump(), R"(["there is no GGUF file"])");
 }
 
 TEST(ProfileJson, resolved_settings_use_the_words_of_the_configuration) {

@@ -7,6 +7,7 @@
 #include "api/control/control.hpp"
 #include "daemon/base/json.hpp"
 #include "tests/component/lifecycle/rig.hpp"
+#include "tests/doubles/fake_planner.hpp"
 
 namespace k3d::api {
 namespace {
@@ -57,7 +58,7 @@ class ControlCalls : public lifecycle::Rig {
       probed_.push_back(probe_disks);
       co_return HostDiagnosis{{}, {{"clock", CheckResult::pass, "synchronised", "it matters", ""}}};
     };
-    deps_.emplace(ControlDependencies{*supervisor_, containers_, {}, std::move(reload), std::move(host)});
+    deps_.emplace(ControlDependencies{*supervisor_, containers_, {}, std::move(reload), std::move(host), &planner_});
     router_.emplace(control_routes(*deps_));
   }
 
@@ -84,6 +85,7 @@ class ControlCalls : public lifecycle::Rig {
   Result<ReloadOutcome> reloaded_ = ReloadOutcome{{"profiles.a"}, {}, {"a"}};
   std::vector<std::string> reloads_;
   std::vector<bool> probed_;
+  doubles::FakePlanner planner_;
   std::optional<ControlDependencies> deps_;
   std::optional<Router> router_;
 };
@@ -167,6 +169,38 @@ TEST_F(ControlCalls, host_answers_its_checks_and_reads_from_disks_only_when_aske
     EXPECT_EQ(call("GET", std::string("/api/v1/host") + query).status, 400u) << query;
   }
   EXPECT_EQ(probed_.size(), 2u);
+}
+
+TEST_F(ControlCalls, plan_asks_the_planner_and_answers_its_plan) {
+  planner_.answer->plan.verdict = Verdict::too_big;
+  planner_.answer->argv = {"--model", "m"};
+  const Json plan = answer("POST", "/api/v1/plan", R"({"profile":"a","context":8192})");
+  EXPECT_EQ(plan["verdict"], "too_big");
+  EXPECT_EQ(plan["argv"].dump(), R"(["--model","m"])");
+  ASSERT_EQ(planner_.asked.size(), 1u);
+  EXPECT_EQ(planner_.asked[0].profile, "a");
+  EXPECT_EQ(planner_.asked[0].set, (Overrides{{"context", "8192"}}));
+}
+
+TEST_F(ControlCalls, a_plan_that_is_refused_is_a_problem_and_a_bad_question_reaches_nobody) {
+  planner_.answer = fail(Code::forbidden, "/etc/passwd is not below a configured folder");
+  EXPECT_EQ(call("POST", "/api/v1/plan", R"({"path":"/etc/passwd"})").status, 403u);
+  EXPECT_EQ(call("POST", "/api/v1/plan", R"({"pth":"/etc/passwd"})").status, 400u);
+  EXPECT_EQ(call("POST", "/api/v1/plan").status, 400u);
+  EXPECT_EQ(planner_.asked.size(), 1u);
+}
+
+TEST_F(ControlCalls, quants_and_profiles_show_what_the_planner_knows) {
+  planner_.known.push_back({"kimi-k3", "UD-TQ2_0", 5, 0, Verdict::blocked, {"corrupt"}, Proof::blocked});
+  EXPECT_EQ(answer("GET", "/api/v1/quants")["items"][0]["verdict"], "blocked");
+  PlanAnswer known;
+  known.plan.verdict = Verdict::all_vram;
+  planner_.outlooks["a"] = std::make_shared<const Result<PlanAnswer>>(known);
+  const Json items = answer("GET", "/api/v1/profiles")["items"];
+  EXPECT_EQ(items[0]["verdict"], "all_vram");
+  EXPECT_TRUE(items[1]["verdict"].is_null());
+  EXPECT_EQ(answer("GET", "/api/v1/profiles/a")["plan"]["verdict"], "all_vram");
+  EXPECT_TRUE(answer("GET", "/api/v1/profiles/b")["plan"].is_null());
 }
 
 TEST_F(ControlCalls, a_reload_of_a_bad_file_is_a_problem_with_its_mistakes) {

@@ -108,7 +108,7 @@ TEST(Arguments, mistakes_are_usage) {
 }
 
 TEST(Arguments, commands_to_come_say_so_and_are_no_part_of_the_help) {
-  for (const char* name : {"init", "quants", "plan", "pull", "build", "images", "verify", "bench", "gate",
+  for (const char* name : {"init", "pull", "build", "images", "verify", "bench", "gate",
                            "reap", "key", "report"}) {
     const Exit done = exit_of({"--json", name, "--whatever", "x"});
     EXPECT_EQ(done.status, kUsage) << name;

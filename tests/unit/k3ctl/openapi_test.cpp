@@ -89,6 +89,10 @@ TEST(OpenApi, every_command_asks_what_is_described_and_nothing_is_left_out) {
         {"cancel", "x"},
         {"events"},
         {"history", "--limit", "3"},
+        {"plan", "a", "--model", "m", "--quant", "q", "--gpus", "0,1", "--ram", "1TiB", "--context", "1", "--slots", "2",
+         "--batch", "3", "--ubatch", "4", "--n-cpu-moe", "5", "--tensor-split", "60,34", "--cache-type", "q8_0", "--draft", "none"},
+        {"plan", "--path", "/m.gguf", "--gpus", "2x96GiB", "--fit-target", "4096,2048", "--draft", "d", "--exact"},
+        {"quants"},
         {"doctor", "--probe"},
         {"reload", "--reason", "r"},
         {"chat", "x"}}) {
