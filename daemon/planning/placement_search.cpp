@@ -71,13 +71,20 @@ Solution fitted(const MemoryModel& model, FitOutcome outcome, const std::vector<
   return solution;
 }
 
+/// `margin_mib`, or more where CUDA's context and scratch take more.
+std::vector<int> covering(int margin_mib, const Room& room) {
+  const Bytes step = static_cast<Bytes>(kMarginStepMib) * kMiB;
+  const Bytes steps = (room.reserve + step - 1) / step;
+  return margin_list(std::max(margin_mib, static_cast<int>(steps) * kMarginStepMib), room);
+}
+
 Solution fit_automatically(const MemoryModel& model, const Room& room) {
   for (const int margin : kFitMargins) {
-    const std::vector<int> margins = margin_list(margin, room);
+    const std::vector<int> margins = covering(margin, room);
     if (solve_fit_carefully(model, room, margins).use.spilled_bytes == 0) return solve_fit(model, room, margins);
   }
-  Solution close = solve_fit(model, room, margin_list(kFitMargins.back(), room));
-  return close.use.spilled_bytes == 0 ? close : solve_fit(model, room, margin_list(kHybridMargin, room));
+  Solution close = solve_fit(model, room, covering(kFitMargins.back(), room));
+  return close.use.spilled_bytes == 0 ? close : solve_fit(model, room, covering(kHybridMargin, room));
 }
 
 Solution fit_as_asked(const MemoryModel& model, const Placement& placement, const Room& room) {

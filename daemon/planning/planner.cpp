@@ -99,10 +99,10 @@ void fill_devices(const PlanInputs& inputs, const Room& room, const Solution& so
     device.model_bytes = own.model + extra.model;
     device.context_bytes = own.context + extra.context;
     device.compute_bytes = own.compute + extra.compute;
-    device.reserve_bytes = room.reserve;
+    device.reserve_bytes = own.total() + extra.total() > 0 ? room.reserve : 0;
     device.free_bytes = room.free[i];
     device.left_bytes =
-        static_cast<std::int64_t>(room.free[i]) - static_cast<std::int64_t>(own.total() + extra.total() + room.reserve);
+        static_cast<std::int64_t>(room.free[i]) - static_cast<std::int64_t>(own.total() + extra.total() + device.reserve_bytes);
     plan.devices.push_back(device);
   }
 }

@@ -29,9 +29,20 @@ Bytes left(std::int64_t bytes) {
   return bytes > 0 ? static_cast<Bytes>(bytes) : 0;
 }
 
+/// What a device holds in any case: nobody is refused for a figure that is known to be more than the engine takes, nor
+/// for scratch that a fit leaves a margin for.
+Bytes held_for_sure(const PlanFacts& facts, const PlannedDevice& device) {
+  const Architecture& model = facts.model.architecture();
+  Bytes sure = device.model_bytes;
+  if (!model.sliding_window) sure += device.context_bytes;
+  if (model.name == "kimi-k3" || facts.inputs.measured) sure += device.compute_bytes;
+  if (facts.solution.planned.mode != PlacementMode::fit) sure += device.reserve_bytes;
+  return sure;
+}
+
 void find_breaks(const PlanFacts& facts, Plan& plan) {
   for (const PlannedDevice& device : plan.devices) {
-    if (device.left_bytes >= 0) continue;
+    if (held_for_sure(facts, device) <= device.free_bytes) continue;
     plan.breaks.push_back({PlanBreak::Resource::vram, device.index, needed(device), device.free_bytes});
     plan.reasons.push_back(fmt::format(
         "GPU {} would need {}: {} of weights, {} of context, {} of compute buffers and {} that CUDA takes; {} are free",
@@ -40,7 +51,8 @@ void find_breaks(const PlanFacts& facts, Plan& plan) {
         format_bytes(device.free_bytes)));
   }
   const auto& ram = facts.inputs.ram;
-  if (!ram || needed(plan.host) <= ram->available_bytes) return;
+  const Bytes window = facts.model.architecture().sliding_window ? plan.host.context_bytes : 0;
+  if (!ram || needed(plan.host) - window <= ram->available_bytes) return;
   plan.breaks.push_back({PlanBreak::Resource::ram, std::nullopt, needed(plan.host), ram->available_bytes});
   plan.reasons.push_back(fmt::format("host RAM would need {} without any cache; {} are available",
                                      format_bytes(needed(plan.host)), format_bytes(ram->available_bytes)));
@@ -78,6 +90,15 @@ void advise_split(const PlanFacts& facts, Plan& plan) {
   if (!better) return;
   plan.reasons.push_back(fmt::format("it would fit with n_cpu_moe {} and tensor_split {}", better->cpu_layers,
                                      fmt::join(better->layers, ",")));
+}
+
+void warn_of_room(const PlanFacts& facts, Plan& plan) {
+  for (const PlannedDevice& device : plan.devices) {
+    if (device.left_bytes >= 0 || held_for_sure(facts, device) > device.free_bytes) continue;
+    plan.warnings.push_back(
+        fmt::format("GPU {} may run short by {}, counted with {} that CUDA takes with long prompts", device.index,
+                    format_bytes(static_cast<Bytes>(-device.left_bytes)), format_bytes(device.reserve_bytes)));
+  }
 }
 
 void warn_of_tenants(const PlanFacts& facts, Plan& plan) {
@@ -189,6 +210,7 @@ void judge(const PlanFacts& facts, Plan& plan) {
 
 void warn(const PlanFacts& facts, Plan& plan) {
   warn_of_tenants(facts, plan);
+  warn_of_room(facts, plan);
   warn_of_margins(facts, plan);
   warn_of_slots(facts, plan);
   warn_of_host(facts, plan);

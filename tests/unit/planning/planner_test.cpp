@@ -125,6 +125,45 @@ TEST(Planner, RamThatIsShortForTheCachesIsAWarning) {
   EXPECT_THAT(words(made), HasSubstr("RAM is short"));
 }
 
+TEST(Planner, AFitIsNotRefusedForWhatItsMarginIsFor) {
+  PlanInputs tight = reference("UD-Q2_K_XL", 4, 65536);
+  tight.profile.placement.fit_target_mib = {512};
+  const Plan made = plan(tight);
+  EXPECT_EQ(made.verdict, Verdict::hybrid) << explain(made);
+  EXPECT_THAT(made.warnings, Contains(HasSubstr("may run short")));
+  PlanInputs shared = reference("UD-IQ2_XXS", 4, 65536);
+  shared.gpus[3].free_bytes = 200 * kMiB;
+  const Plan without = plan(shared);
+  EXPECT_TRUE(without.breaks.empty()) << explain(without);
+  EXPECT_EQ(without.devices[3].layers, 0);
+  EXPECT_GE(without.devices[3].left_bytes, 0) << "CUDA takes nothing where nothing is";
+}
+
+TEST(Planner, AutomaticMarginsCoverTheScratchOfLargeSteps) {
+  PlanInputs inputs = reference("UD-Q2_K_XL", 4, 65536);
+  inputs.profile.ubatch = 8192;
+  const Plan made = plan(inputs);
+  EXPECT_TRUE(made.breaks.empty()) << explain(made);
+  for (const PlannedDevice& device : made.devices) EXPECT_GE(device.left_bytes, 0) << device.index;
+}
+
+TEST(Planner, NobodyIsRefusedForAFigureThatIsKnownToBeTooHigh) {
+  PlanInputs inputs = reference("UD-Q2_K_XL", 1, 4096);
+  auto headers = std::make_shared<ModelHeaders>(draft_headers());
+  const std::string name = headers->text("general.architecture").value();
+  headers->metadata[name + ".attention.sliding_window"] = std::int64_t{128};
+  inputs.model = headers;
+  inputs.profile.context = 1 << 20;
+  inputs.gpus.resize(1);
+  inputs.gpus[0].free_bytes = 12 * kGiB;
+  inputs.profile.placement.mode = PlacementMode::n_cpu_moe;
+  inputs.profile.placement.n_cpu_moe = 0;
+  const Plan made = plan(inputs);
+  EXPECT_TRUE(made.breaks.empty()) << explain(made);
+  EXPECT_LT(made.devices[0].left_bytes, 0) << "counted in full it would not fit";
+  EXPECT_THAT(made.warnings, Contains(HasSubstr("may run short")));
+}
+
 TEST(Planner, WhatOthersHoldIsNamed) {
   PlanInputs inputs = reference("UD-IQ2_XXS", 4, 65536);
   inputs.gpus[3].free_bytes -= 40'000'000'000;
