@@ -1,9 +1,23 @@
 #include "api/contract/launch.hpp"
 
+#include "api/contract/plan.hpp"
 #include "api/contract/values.hpp"
 #include "daemon/base/json.hpp"
 
 namespace k3d::api {
+namespace {
+
+/// All files of a launch are here.
+PlanAnswer answer_of(const Launch& launch) {
+  PlanAnswer answer;
+  answer.plan = *launch.plan;
+  answer.present_bytes = launch.weight_bytes;
+  answer.argv = launch.argv;
+  return answer;
+}
+
+}  // namespace
+
 Json launch_object(const Launch& launch, const std::vector<std::string>& docker_run) {
   Json out = Json::object();
   out["profile"] = launch.profile;
@@ -16,11 +30,11 @@ Json launch_object(const Launch& launch, const std::vector<std::string>& docker_
 }
 
 std::string dry_run_json(const Launch& launch, const std::vector<std::string>& docker_run,
-                         const std::optional<double>& load_seconds, std::uint64_t streams_to_drain) {
+                         std::uint64_t streams_to_drain) {
   Json out = Json::object();
   out["profile"] = launch.profile;
-  out["plan"] = nullptr;
-  out["load_seconds"] = number_or_null(load_seconds);
+  out["plan"] = launch.plan == nullptr ? Json(nullptr) : plan_object(answer_of(launch));
+  out["load_seconds"] = number_or_null(launch.plan == nullptr ? std::nullopt : launch.plan->load_seconds);
   out["streams_to_drain"] = streams_to_drain;
   out["launch"] = launch_object(launch, docker_run);
   return dump_json(out);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,9 @@ using Json = nlohmann::ordered_json;
 /// would write it.
 Json launch_object(const Launch& launch, const std::vector<std::string>& docker_run);
 
-/// Answer of an activation with dry_run: {"profile", "plan", "load_seconds", "streams_to_drain", "launch"}.
+/// Answer of an activation with dry_run: {"profile", "plan", "load_seconds", "streams_to_drain", "launch"}. Plan and
+/// time are null where they aren't known.
 std::string dry_run_json(const Launch& launch, const std::vector<std::string>& docker_run,
-                         const std::optional<double>& load_seconds, std::uint64_t streams_to_drain);
+                         std::uint64_t streams_to_drain);
 
 }  // namespace k3d::api

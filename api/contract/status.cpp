@@ -1,5 +1,6 @@
 #include "api/contract/status.hpp"
 
+#include "api/contract/plan.hpp"
 #include "api/contract/values.hpp"
 #include "daemon/base/json.hpp"
 
@@ -8,6 +9,32 @@ namespace {
 
 /// How many ended operations a status names beside the running ones: enough to see how the last ones went.
 constexpr std::size_t kEndedOperations = 10;
+
+/// Without a plan nothing is known of any device.
+Json planned_object(const Plan* plan) {
+  Json out = Json::object();
+  out["devices"] = Json::array();
+  out["cpu_expert_layers"] = plan == nullptr ? 0 : plan->placement.cpu_expert_layers;
+  if (plan == nullptr) return out;
+  for (const PlannedDevice& device : plan->devices) out["devices"].push_back(planned_device_object(device));
+  return out;
+}
+
+Json memory_object(const MeasuredMemory::Part& part) {
+  Json out = Json::object();
+  out["model_bytes"] = part.model_bytes;
+  out["context_bytes"] = part.context_bytes;
+  out["compute_bytes"] = part.compute_bytes;
+  return out;
+}
+
+Json measured_object(const MeasuredMemory& measured) {
+  Json out = Json::object();
+  out["devices"] = Json::array();
+  for (const MeasuredMemory::Part& device : measured.devices) out["devices"].push_back(memory_object(device));
+  out["host"] = memory_object(measured.host);
+  return out;
+}
 
 Json engine_object(const EngineView& engine) {
   Json out = Json::object();
@@ -21,11 +48,8 @@ Json engine_object(const EngineView& engine) {
   out["restarts"] = engine.restarts;
   out["adopted"] = engine.adopted;
   out["spec_matches"] = engine.spec_matches;
-  Json planned = Json::object();
-  planned["devices"] = Json::array();
-  planned["cpu_expert_layers"] = 0;
-  out["planned"] = std::move(planned);
-  out["measured"] = nullptr;
+  out["planned"] = planned_object(engine.planned.get());
+  out["measured"] = engine.measured ? measured_object(*engine.measured) : Json(nullptr);
   return out;
 }
 

@@ -14,6 +14,11 @@ namespace {
 
 constexpr milliseconds kImageLimit{300};
 
+/// What is missing altogether is told by the operation, as before.
+bool is_of_plan(Code code) {
+  return code == Code::does_not_fit || code == Code::quant_blocked || code == Code::quant_unproven;
+}
+
 /// Docker is asked for a moment only, and not again once it was silent: what it doesn't say is unknown.
 Task<ProfileFacts> facts_of(ControlDependencies& deps, const Settings& settings, const Profile& profile,
                             bool docker_answers) {
@@ -53,13 +58,24 @@ Task<void> answer_asked(ControlDependencies& deps, Exchange& exchange, Result<li
   co_await exchange.reply(std::move(response));
 }
 
-Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string name) {
+/// Before anything is begun: what the plan says of a start that isn't under way or done already.
+Task<Status> check_plan(ControlDependencies& deps, std::string name, ActivateRequest request, std::string asked_by) {
+  const SnapshotPtr snapshot = deps.supervisor.snapshot();
+  if (snapshot->settings->find_profile(name) == nullptr) co_return Status{};
+  if (snapshot->target_profile == name && !request.restart && snapshot->phase != Phase::failed) co_return Status{};
+  const auto plan = co_await deps.supervisor.plan(name, request.accept_risk);
+  if (plan || !is_of_plan(plan.error().code)) co_return Status{};
+  deps.supervisor.record(std::move(asked_by), "activate", name, request.reason, {}, std::string(to_string(plan.error().code)));
+  co_return fail(plan.error());
+}
+
+Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string name, bool accept_risk) {
   const auto settings = deps.supervisor.snapshot()->settings;
   if (settings->find_profile(name) == nullptr) {
     co_await exchange.reply(problem_response(unknown_profile(*settings, name)));
     co_return;
   }
-  const Result<Launch> launch = co_await deps.supervisor.dry_run(name);
+  const Result<Launch> launch = co_await deps.supervisor.dry_run(name, accept_risk);
   if (!launch) {
     co_await exchange.reply(problem_response(launch.error()));
     co_return;
@@ -68,7 +84,7 @@ Task<void> dry_run(ControlDependencies& deps, Exchange& exchange, std::string na
   LaunchSpec shown = launch->container;
   shown.env.erase("LLAMA_API_KEY");
   const std::uint64_t streams = deps.supervisor.snapshot()->proxy.in_flight;
-  co_await exchange.reply(json_response(200, dry_run_json(*launch, deps.docker_run(shown), std::nullopt, streams)));
+  co_await exchange.reply(json_response(200, dry_run_json(*launch, deps.docker_run(shown), streams)));
 }
 
 Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
@@ -79,13 +95,17 @@ Task<void> activate(ControlDependencies& deps, Exchange& exchange) {
     co_return;
   }
   if (request->dry_run) {
-    co_await dry_run(deps, exchange, name);
+    co_await dry_run(deps, exchange, name, request->accept_risk);
     co_return;
   }
   co_await deps.supervisor.first_look();
-  // There is no plan to go against yet: accept_risk has nothing to overrule.
+  const Status fits = co_await check_plan(deps, name, *request, asked_by(exchange));
+  if (!fits) {
+    co_await exchange.reply(problem_response(fits.error()));
+    co_return;
+  }
   lifecycle::ActivateAsk ask{name, request->force, request->restart, request->preempt, request->reason,
-                             asked_by(exchange)};
+                             asked_by(exchange), request->accept_risk};
   auto asked = deps.supervisor.activate(std::move(ask));
   co_await answer_asked(deps, exchange, std::move(asked));
 }

@@ -17,6 +17,16 @@ TEST(ProblemJson, is_an_rfc9457_problem_with_advice) {
   EXPECT_EQ(schema_faults("Problem", json), "");
 }
 
+TEST(ProblemJson, says_what_there_is_too_little_of) {
+  Error error{Code::does_not_fit, "it does not fit", "use less", ""};
+  error.breaks = {{"vram", 3, 100, 96}, {"quant", std::nullopt}};
+  const std::string json = problem_json(error);
+  EXPECT_THAT(json, testing::HasSubstr(R"("status":422)"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("breaks":[{"resource":"vram","device":3,"need_bytes":100,"have_bytes":96},)"
+                                       R"({"resource":"quant","device":null,"need_bytes":null,"have_bytes":null}])"));
+  EXPECT_EQ(schema_faults("Problem", json), "");
+}
+
 TEST(ProblemJson, comes_back_as_an_error) {
   const Error error =
       error_from_problem(404, problem_json({Code::unknown_profile, "no profile \"x\"", "try batch", ""}));

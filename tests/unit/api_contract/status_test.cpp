@@ -26,6 +26,24 @@ TEST(StatusJson, has_nulls_for_what_has_no_value) {
   EXPECT_EQ(schema_faults("Status", json), "");
 }
 
+TEST(StatusJson, shows_the_plan_of_an_engine_beside_what_it_measured) {
+  Snapshot snapshot;
+  snapshot.engine.emplace();
+  Plan plan;
+  plan.placement.cpu_expert_layers = 5;
+  plan.devices.resize(1);
+  plan.devices[0].model_bytes = 70;
+  snapshot.engine->planned = std::make_shared<const Plan>(plan);
+  snapshot.engine->measured = MeasuredMemory{{{71, 2, 3}}, {4, 5, 6}};
+  const std::string json = status_json(snapshot);
+  EXPECT_EQ(schema_faults("Status", json), "");
+  const Json engine = Json::parse(json)["engine"];
+  EXPECT_EQ(engine["planned"]["cpu_expert_layers"], 5);
+  EXPECT_EQ(engine["planned"]["devices"][0]["model_bytes"], 70);
+  EXPECT_EQ(engine["measured"]["devices"][0]["model_bytes"], 71);
+  EXPECT_EQ(engine["measured"]["host"]["compute_bytes"], 6);
+}
+
 TEST(StatusJson, names_all_running_operations_and_only_the_newest_ended_ones) {
   Snapshot snapshot;
   for (int i = 0; i < 40; ++i) {

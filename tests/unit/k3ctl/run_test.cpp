@@ -203,7 +203,7 @@ TEST(Run, dry_run_prints_the_docker_line_alone) {
   launch.container.name = "k3d-default-3";
   launch.container.image = "engine:1";
   launch.container.args = {"--alias", "a b"};
-  FakeDaemon daemon(always(reply(200, api::dry_run_json(launch, {"docker", "run", "--detach", "engine:1", "--alias", "a b"}, 600.0, 2))));
+  FakeDaemon daemon(always(reply(200, api::dry_run_json(launch, {"docker", "run", "--detach", "engine:1", "--alias", "a b"}, 2))));
   const Outcome outcome = k3ctl(daemon.url(), {"up", "batch", "--dry-run"});
   EXPECT_EQ(outcome.status, kDone);
   EXPECT_THAT(outcome.out, testing::StartsWith("docker run --detach"));
