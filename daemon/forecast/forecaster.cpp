@@ -48,12 +48,12 @@ Task<Result<PlanAnswer>> Forecaster::plan(PlanQuestion question) {
   const SnapshotPtr now = around_.board.read();
   if (question.exact) co_return fail(no_dry_run(*now));
   const bool tells_argv = !question.profile.empty() && question.path.empty();
-  Result<PlanAnswer> answered = co_await answer(std::move(question), now);
+  Result<PlanAnswer> answered = co_await answer(std::move(question), now, true);
   if (answered && tells_argv) co_await add_argv(*answered);
   co_return answered;
 }
 
-Task<Result<PlanAnswer>> Forecaster::answer(PlanQuestion question, SnapshotPtr now) {
+Task<Result<PlanAnswer>> Forecaster::answer(PlanQuestion question, SnapshotPtr now, bool fetches) {
   const Result<Profile> profile = asked_profile(question, *now, around_.overridden);
   if (!profile) co_return fail(profile.error());
   Result<Hardware> found = co_await hardware(question, *profile, now);
@@ -61,7 +61,8 @@ Task<Result<PlanAnswer>> Forecaster::answer(PlanQuestion question, SnapshotPtr n
   Study study{now->settings, std::move(question), *profile, std::move(*found)};
   auto work = [this, study] { return work_out(cache_, study); };
   Result<PlanAnswer> answered = co_await offload(pool_, std::move(work));
-  if (answered || answered.error().code != Code::files_missing || !study.question.path.empty()) co_return answered;
+  const bool missing = !answered && answered.error().code == Code::files_missing;
+  if (!missing || !fetches || !study.question.path.empty()) co_return answered;
   const Result<HeadersPtr> remote = co_await fetch(now, *profile, answered.error());
   if (!remote) co_return fail(remote.error());
   study.remote = *remote;
@@ -154,7 +155,7 @@ Task<void> Forecaster::renew_outlooks(SnapshotPtr now) {
   for (const Profile& configured : now->settings->profiles) {
     PlanQuestion question;
     question.profile = configured.name;
-    Result<PlanAnswer> answered = co_await answer(std::move(question), now);
+    Result<PlanAnswer> answered = co_await answer(std::move(question), now, false);
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
     outlooks_[configured.name] = Outlook{profile_in_force(configured, *now, around_.overridden),

@@ -53,7 +53,8 @@ class Forecaster final : public Planner {
     Profile profile;  ///< that it is of
     std::shared_ptr<const Result<PlanAnswer>> answer;
   };
-  Task<Result<PlanAnswer>> answer(PlanQuestion question, SnapshotPtr now);
+  /// `fetches`: the hub may be asked.
+  Task<Result<PlanAnswer>> answer(PlanQuestion question, SnapshotPtr now, bool fetches);
   Task<Result<Hardware>> hardware(PlanQuestion question, Profile profile, SnapshotPtr now);
   Task<std::optional<planning::HostRam>> ram(SnapshotPtr now);
   Task<Result<HeadersPtr>> fetch(SnapshotPtr now, Profile profile, Error missing);

@@ -156,6 +156,9 @@ TEST_F(Forecasts, headers_of_the_hub_stand_in_for_files_that_are_not_here) {
   ASSERT_TRUE(answer) << answer.error().text();
   EXPECT_EQ(fetched, std::vector<std::string>{"some/K3 Q2"});
   EXPECT_EQ(answer->present_bytes, 0u);
+  forecaster_->start();
+  ASSERT_TRUE(until([this] { return forecaster_->outlook("b") != nullptr; }));
+  EXPECT_EQ(fetched.size(), 1u) << "nobody goes to the hub unasked";
 }
 
 TEST_F(Forecasts, gpus_that_cannot_be_read_are_an_error_only_where_they_count) {
