@@ -25,8 +25,10 @@ bool is_dockers_absence(Code code) { return is_absence(std::string(to_string(cod
 
 bool is_of_surroundings(const std::string& failure_code) {
   return is_absence(failure_code) || failure_code == "docker_restart" || failure_code == "host_rebooted" ||
-         failure_code == "removed_externally";
+         failure_code == "removed_externally" || is_passing(failure_code);
 }
+
+bool is_passing(const std::string& failure_code) { return failure_code == "does_not_fit"; }
 
 RetryVerdict judge_retry(const Strikes& before, const Failure& failure, std::optional<seconds> served_for, bool asked) {
   RetryVerdict out;

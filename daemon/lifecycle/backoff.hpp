@@ -30,5 +30,8 @@ bool is_dockers_absence(Code code);
 /// Whether a failure of this code is the surroundings' (Docker, the host's reboot, someone's `docker rm`): another
 /// start of the same profile may well succeed.
 bool is_of_surroundings(const std::string& failure_code);
+/// Whether it was found out before anything was stopped for it, and may be otherwise the next time: memory that others
+/// have now.
+bool is_passing(const std::string& failure_code);
 
 }  // namespace k3d::lifecycle

@@ -1,10 +1,14 @@
 // The supervisor, the part that inference requests ask: until their profile serves, or why it doesn't.
+#include "daemon/lifecycle/backoff.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 
 namespace k3d::lifecycle {
 namespace {
 
 using std::chrono::steady_clock;
+
+/// How long a plan's refusal holds for requests: what others do with the GPUs changes no faster.
+constexpr seconds kRefusalHolds{10};
 
 enum class Answer { ready, wait, begin, refuse };
 
@@ -44,7 +48,8 @@ Judgement judge(const InstanceState& state, const Wanted& wanted, SteadyTime res
   if (phase == Phase::ready && residency_ends > now) {
     return {Answer::wait, other_runs(wanted.profile, target), residency_ends};
   }
-  if (phase == Phase::failed && target == wanted.profile) {
+  const auto* failed = std::get_if<state::Failed>(&state);
+  if (failed != nullptr && target == wanted.profile && !is_passing(failed->failure.code)) {
     return {Answer::refuse, engine_failed(target)};
   }
   if (phase == Phase::ready || phase == Phase::failed || phase == Phase::stopped) {
@@ -60,12 +65,19 @@ Judgement judge(const InstanceState& state, const Wanted& wanted, SteadyTime res
 
 }  // namespace
 
+/// A profile that failed, or whose refusal a moment ago needn't be asked for again yet.
+bool Supervisor::is_unfit(const std::string& profile) const {
+  if (unfit_.count(profile) > 0) return true;
+  return last_failure_ && last_failure_->profile == profile && is_passing(last_failure_->code) &&
+         std::chrono::system_clock::now() - last_failure_->at < kRefusalHolds;
+}
+
 Task<Status> Supervisor::ensure_ready(Wanted wanted, SteadyTime until) {
   bool begun = false;
   while (!finishing_) {
     const Profile* runs = settings_->find_profile(active_profile(state_));
     const SteadyTime residency_ends = runs == nullptr ? SteadyTime{} : ready_since_ + runs->min_residency;
-    Judgement judged = judge(state_, wanted, residency_ends, unfit_.count(wanted.profile) > 0, steady_clock::now());
+    Judgement judged = judge(state_, wanted, residency_ends, is_unfit(wanted.profile), steady_clock::now());
     if (judged.answer == Answer::ready) co_return Status{};
     if (judged.answer == Answer::refuse) co_return fail(std::move(judged.why));
     if (judged.answer == Answer::begin) {

@@ -11,11 +11,17 @@ OperationError interrupted(std::string why) {
   return {"interrupted", "It was interrupted", std::move(why), "ask for it again"};
 }
 
+/// Whether it had gone on after its preparation.
+bool was_prepared(const Operation& operation) {
+  return std::any_of(operation.steps.begin(), operation.steps.end(),
+                     [](const OperationStep& step) { return step.name != "prepare" && step.name != "wait"; });
+}
+
 Target target_of(const Operation& operation, const Memory& memory) {
   Target target;
   target.profile = operation.profile;
   target.operation = operation.id;
-  target.accept_risk = true;  // its plan was judged when it was asked for
+  target.accept_risk = was_prepared(operation);  // then its plan was judged already
   if (memory.desired == operation.profile) target.fall_back_to = memory.fall_back_to;
   return target;
 }
@@ -56,6 +62,7 @@ Recovery after_boot(const Memory& memory, const Boot& boot) {
   std::string wanted = memory.desired;
   if (!memory.open.empty()) wanted = memory.open.front().kind == OperationKind::activate ? memory.open.front().profile : "";
   if (boot.choice == Boot::Choice::last) out.boot = wanted;
+  out.boot_ran = boot.choice == Boot::Choice::last && memory.open.empty();
   if (boot.choice == Boot::Choice::profile) out.boot = boot.profile;
   out.forget = out.boot.empty();
   if (wanted.empty()) return out;
@@ -66,7 +73,8 @@ Recovery after_boot(const Memory& memory, const Boot& boot) {
 /// Same boot, nothing under way, and what should run doesn't.
 Event missing(const Memory& memory, const Found& found) {
   const std::string& profile = memory.desired;
-  if (!memory.rolled_back_from.empty()) {
+  const bool given_up = memory.failure && memory.failure->final && memory.failure->failure.profile == profile;
+  if (!memory.rolled_back_from.empty() && !given_up) {
     Target back;
     back.profile = profile;
     back.rolled_back_from = memory.rolled_back_from;

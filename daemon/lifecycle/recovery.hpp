@@ -40,6 +40,7 @@ struct Recovery {
   std::optional<Event> resume;
   bool at_once = false;  ///< resume without that moment: the adopted engine was being stopped
   std::string boot;  ///< a profile to activate because the host has booted
+  bool boot_ran = false;  ///< it ran before: its plan has been judged
   std::vector<std::pair<OperationId, OperationError>> interrupted;
   std::optional<Failure> failure;  ///< to be shown as the last one
   bool forget = false;             ///< nothing is meant to run any more

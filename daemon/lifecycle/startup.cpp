@@ -99,7 +99,8 @@ Task<void> Supervisor::carry_out(Recovery recovery, std::vector<Operation> open)
   if (late || overtaken(open)) co_return;
   if (recovery.resume) apply(*recovery.resume);
   if (recovery.boot.empty()) co_return;
-  const auto asked = activate({recovery.boot, false, false, false, "the host has booted", "k3d"});
+  const auto asked =
+      activate({recovery.boot, false, false, false, "the host has booted", "k3d", recovery.boot_ran});
   if (!asked) log::error("nothing is started after the boot", {{"cause", asked.error().text()}});
 }
 

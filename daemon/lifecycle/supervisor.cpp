@@ -155,7 +155,8 @@ void Supervisor::store_outcome(const std::optional<Error>& error) {
 Facts Supervisor::facts_for(const Event& event) const {
   Facts facts;
   facts.now = system_clock::now();
-  if (std::holds_alternative<state::Ready>(state_)) {
+  const auto* stopping = std::get_if<state::Stopping>(&state_);
+  if (std::holds_alternative<state::Ready>(state_) || (stopping != nullptr && stopping->served)) {
     facts.served_for = std::chrono::duration_cast<seconds>(steady_clock::now() - ready_since_);
   }
   std::string of = target_profile(state_);

@@ -122,7 +122,7 @@ class Supervisor : public Demand {
   /// What an activation would start, without starting it. Errors: those of an activation, and of its preparation.
   Task<Result<Launch>> dry_run(std::string profile, bool accept_risk = false);
   /// Whether an activation would be refused by its plan, before anything is touched; null where it can't be planned.
-  /// Errors: does_not_fit, quant_blocked, quant_unproven; files_missing.
+  /// Errors: does_not_fit, quant_blocked, quant_unproven; files_missing; timed_out, after 10 s.
   Task<Result<std::shared_ptr<const Plan>>> plan(std::string profile, bool accept_risk);
   /// The same of settings that aren't configured so.
   Task<Result<Launch>> dry_run(Profile profile);
@@ -170,6 +170,7 @@ class Supervisor : public Demand {
   Task<void> carry_out(Recovery recovery, std::vector<Operation> open);
   Task<void> feed_figures();
   Task<void> feed_gpus();
+  [[nodiscard]] bool is_unfit(const std::string& profile) const;
   void stop_when_idle(const ProxyView& seen);
   [[nodiscard]] std::vector<std::string> uuids_of_launch() const;
   [[nodiscard]] Profile profile_in_force(const Profile& profile) const;

@@ -88,6 +88,8 @@ TEST(Recovery, F7_a_profile_that_was_on_its_way_back_is_started) {
   EXPECT_TRUE(activate->target.operation.empty());
   EXPECT_EQ(activate->target.rolled_back_from, "b");
   EXPECT_EQ(out.failure.value().profile, "b") << "why it was on its way back is still shown";
+  memory.failure = record("a", true);
+  EXPECT_TRUE(std::get<event::Missing>(recover(memory, {}, {}, "boot").resume.value()).final) << "it was given up since";
 }
 
 TEST(Recovery, F6_an_engine_that_was_being_stopped_is_stopped_at_once) {
@@ -105,6 +107,18 @@ TEST(Recovery, F6_an_engine_that_was_being_stopped_is_stopped_at_once) {
   EXPECT_EQ(std::get<event::Activate>(replaced.resume.value()).target.operation.value, "1");
   memory.stopping = "2";
   EXPECT_FALSE(recover(memory, {engine_of("a", kNoon), {}}, {}, "boot").at_once) << "an earlier engine's end";
+}
+
+TEST(Recovery, only_what_was_prepared_before_is_not_judged_again) {
+  Memory memory = memory_of("");
+  memory.open = {operation("1", OperationKind::activate, "b")};
+  memory.open[0].steps = {OperationStep{"prepare", {}, {}, {}}};
+  const auto accepts = [&memory] {
+    return std::get<event::Activate>(recover(memory, {}, {}, "boot").resume.value()).target.accept_risk;
+  };
+  EXPECT_FALSE(accepts());
+  memory.open[0].steps.push_back(OperationStep{"drain", {}, {}, {}});
+  EXPECT_TRUE(accepts());
 }
 
 TEST(Recovery, F6_a_deactivation_goes_on) {
