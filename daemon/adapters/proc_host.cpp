@@ -185,7 +185,9 @@ std::optional<ProcessIo> ProcHost::process_io(int pid) {
   result.read_bytes = *read_bytes;
   result.disk_bytes = *disk_bytes;
   result.cpu_ticks = *ticks;
-  result.resident_file = number_of(proc_text(folder / "status"), "RssFile").value_or(0) * kKiB;
+  const std::string status = proc_text(folder / "status");
+  result.resident_file = number_of(status, "RssFile").value_or(0) * kKiB;
+  result.resident_own = (number_of(status, "RssAnon").value_or(0) + number_of(status, "RssShmem").value_or(0)) * kKiB;
   return result;
 }
 

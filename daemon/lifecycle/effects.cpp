@@ -114,9 +114,10 @@ StartTerms Effects::terms_now(bool accept_risk) const {
   const Engine* engine = running_engine(owner_.state_);
   if (engine == nullptr) return terms;
   terms.own_container = engine->container.value;
-  if (engine->launch.plan == nullptr) return terms;
-  const PlannedHost& host = engine->launch.plan->host;
-  terms.own_ram = host.model_bytes + host.context_bytes + host.compute_bytes;
+  HostProbe& host = owner_.ports_.host;
+  const auto process = engine->pid > 0 ? host.process_io(host.engine_pid(engine->pid)) : std::nullopt;
+  terms.own_ram_known = process.has_value();
+  terms.own_ram = process ? process->resident_own : 0;
   return terms;
 }
 
@@ -140,15 +141,18 @@ Task<Result<std::shared_ptr<const Plan>>> Effects::plan_alone(std::string profil
   co_return start->plan;
 }
 
+/// What had been started once was accepted then: k3d's own restarts and returns are not for the plan to judge.
+bool risk_accepted(const Target& target) {
+  return target.accept_risk || target.strikes.restarts > 0 || !target.rolled_back_from.empty();
+}
+
 Task<void> Effects::prepare(Target target) {
   if (const Status known = co_await reconciled(); !known) {
     post(event::PrepareFailed{target.operation, failure_of(known.error(), target.profile, 0)});
     co_return;
   }
   const std::uint64_t attempt = co_await owner_.ports_.journal.next_attempt();
-  // What had been started once was accepted then: k3d's own restarts and returns are not for the plan to judge.
-  const bool again = target.strikes.restarts > 0 || !target.rolled_back_from.empty();
-  Result<Launch> launch = co_await plan(target.profile, attempt, target.accept_risk || again);
+  Result<Launch> launch = co_await plan(target.profile, attempt, risk_accepted(target));
   if (launch) {
     post(event::Prepared{target.operation, std::move(*launch)});
   } else {
@@ -172,8 +176,8 @@ Task<void> Effects::retry(effect::Retry retry) {
 }
 
 /// After an engine's end the driver may take half a minute to give its memory back; the next engine's --fit would
-/// silently put experts on the CPU instead.
-Task<void> Effects::clear(Launch launch) {
+/// silently put experts on the CPU instead. Nothing once it is free; cancelled: what was in the way last.
+Task<std::optional<Failure>> Effects::wait_for_vram(Launch launch) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + owner_.ports_.pace.vram;
   std::optional<Failure> in_the_way;
   while (!launch.container.cdi_devices.empty()) {
@@ -187,15 +191,22 @@ Task<void> Effects::clear(Launch launch) {
                                  "whether the GPUs' memory is free can't be told: " + gpus.error().text());
     }
     if (!in_the_way || std::chrono::steady_clock::now() >= deadline) break;
-    if (!co_await sleep_for(kVramPause)) co_return;
+    if (!co_await sleep_for(kVramPause)) break;
   }
-  if (!in_the_way) {
-    post(event::VramFree{launch.attempt});
-    co_return;
-  }
+  if (!in_the_way) co_return std::nullopt;
   in_the_way->profile = launch.profile;
   in_the_way->attempt = launch.attempt;
-  post(event::VramHeld{launch.attempt, std::move(*in_the_way)});
+  co_return in_the_way;
+}
+
+Task<void> Effects::clear(Launch launch) {
+  const std::uint64_t attempt = launch.attempt;
+  std::optional<Failure> in_the_way = co_await wait_for_vram(std::move(launch));
+  if (in_the_way) {
+    post(event::VramHeld{attempt, std::move(*in_the_way)});
+  } else {
+    post(event::VramFree{attempt});
+  }
 }
 
 // ---- stopping -------------------------------------------------------------------------------------------------------
@@ -255,12 +266,23 @@ Task<void> Effects::discard(Engine engine) {
 
 // ---- starting -------------------------------------------------------------------------------------------------------
 
+/// The engine's dry run, where the profile asks for it. It has held memory of the GPUs, too; and meanwhile someone may
+/// have asked for something else.
+Task<std::optional<Failure>> Effects::preflight(Launch launch) {
+  if (!launch.exact_preflight) co_return std::nullopt;
+  const Status fine = co_await ask_engine_first(launch);
+  if (!fine) co_return failure_of(fine.error(), launch.profile, launch.attempt);
+  if (target_profile(owner_.state_) != launch.profile) {
+    co_return failure_of({Code::cancelled, "something else was asked for", {}, {}}, launch.profile, launch.attempt);
+  }
+  co_return co_await wait_for_vram(std::move(launch));
+}
+
 Task<void> Effects::start(Launch launch) {
-  if (launch.exact_preflight) {
-    if (const Status fine = co_await ask_engine_first(launch); !fine) {
-      post(event::StartFailed{launch.attempt, failure_of(fine.error(), launch.profile, launch.attempt)});
-      co_return;
-    }
+  std::optional<Failure> refused = co_await preflight(launch);
+  if (refused) {
+    post(event::StartFailed{launch.attempt, std::move(*refused)});
+    co_return;
   }
   Result<Engine> engine = co_await create_and_start(launch);
   if (engine) {

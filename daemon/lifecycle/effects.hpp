@@ -19,6 +19,9 @@ namespace k3d::lifecycle {
 
 class Supervisor;
 
+/// Whether the plan has no say: a person said so, or the start repeats one that was accepted.
+bool risk_accepted(const Target& target);
+
 class Effects {
  public:
   explicit Effects(Supervisor& owner);
@@ -72,6 +75,8 @@ class Effects {
   Task<void> discard(Engine engine);
   void watch(Engine engine, bool loading);
   Task<void> clear(Launch launch);
+  Task<std::optional<Failure>> wait_for_vram(Launch launch);
+  Task<std::optional<Failure>> preflight(Launch launch);
   Task<void> retry(effect::Retry retry);
   Task<Status> reconciled();
   Task<Found> sort_out(std::vector<ContainerInfo> found, bool served);

@@ -119,12 +119,13 @@ Status check_figures(const Plan& plan, const engine::Breakdown& figures) {
 /// A step of the activation. What was not planned has nothing to be held against.
 Task<Status> Effects::ask_engine_first(Launch launch) {
   const Target* target = target_of(owner_.state_);
-  const bool accept_risk = target != nullptr && target->accept_risk;
+  const bool accept_risk = target != nullptr && risk_accepted(*target);
   owner_.registry_.step(operation_of(owner_.state_), "preflight", std::chrono::system_clock::now());
   owner_.publish();
   const auto figures = co_await engine_figures(owner_.ports_.containers, launch, owner_.settings_->instance);
-  if (!figures) co_return fail(figures.error());
-  if (launch.plan == nullptr) co_return Status{};
+  if (!figures && !accept_risk) co_return fail(figures.error());
+  if (!figures) log::warning("the engine's dry run failed", {{"cause", figures.error().text()}});
+  if (!figures || launch.plan == nullptr) co_return Status{};
   for (const std::string& line : beside(*launch.plan, *figures)) log::info("preflight", {{"figures", line}});
   const Status fits = check_figures(*launch.plan, *figures);
   co_return fits || accept_risk ? Status{} : fits;

@@ -18,12 +18,14 @@ bool is_named(const GpuState& gpu, const std::vector<std::string>& listed) {
 
 planning::GpuMemory memory_of(const GpuState& gpu) {
   Bytes ours = 0, others = 0;
-  bool known = true;
+  bool known = true, ours_known = true;
   for (const GpuProcess& process : gpu.processes) {
     known = known && process.memory_bytes.has_value();
+    ours_known = ours_known && (!process.ours || process.memory_bytes.has_value());
     (process.ours ? ours : others) += process.memory_bytes.value_or(0);
   }
-  Bytes coming = ours;
+  // Some drivers name processes without their memory: what nobody else is known to hold is ours then.
+  Bytes coming = ours_known ? ours : less(gpu.memory_used_bytes, others);
   const Bytes no_ones = less(gpu.memory_used_bytes, ours + others);
   if (known && no_ones > kUnaccountedLimit) coming += no_ones - kUnaccountedLimit;
   const Bytes free = less(gpu.memory_total_bytes, gpu.memory_used_bytes) + coming;

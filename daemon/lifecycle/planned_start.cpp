@@ -103,7 +103,7 @@ Task<std::optional<StartPlanner::Seen>> StartPlanner::look(StartSubject subject,
   seen.inputs.mmproj_bytes = vision ? mmproj : 0;
   if (subject.profile.speculative && draft) seen.inputs.draft = {draft, subject.profile.speculative->n_max};
   seen.inputs.gpus = memory_for_next(*gpus);
-  seen.inputs.ram = ram_of(subject.host, terms.own_ram);
+  if (terms.own_ram_known) seen.inputs.ram = ram_of(subject.host, terms.own_ram);
   seen.gpus = std::move(*gpus);
   seen.identity = {image_tag(*subject.settings, subject.profile), identity_of(subject), uuids_of(seen.gpus)};
   co_return seen;
@@ -144,12 +144,16 @@ Task<std::shared_ptr<const Plan>> StartPlanner::compute(planning::PlanInputs inp
     log::info("it can't be planned", {{"profile", inputs.profile.name}, {"why", first.reasons.front()}});
     co_return nullptr;
   }
-  const auto kept = co_await journal_.get(measured_key(identity, with_plan(inputs.profile, first)));
+  const Profile profile = inputs.profile;
+  const std::string key = measured_key(identity, with_plan(profile, first));
+  const auto kept = co_await journal_.get(key);
   const auto memory = kept && !drafts ? measured_memory(*kept) : std::nullopt;
   inputs.measured = memory ? compute_of(*memory, inputs.gpus.size()) : std::nullopt;
   if (!inputs.measured) co_return std::make_shared<const Plan>(std::move(first));
   Plan second = co_await plan_of(std::move(inputs));
-  co_return std::make_shared<const Plan>(std::move(second));
+  // What was measured is true of the placement that it was measured of, and of no other.
+  const bool same = measured_key(identity, with_plan(profile, second)) == key;
+  co_return std::make_shared<const Plan>(same ? std::move(second) : std::move(first));
 }
 
 Task<Result<PlannedStart>> StartPlanner::plan(StartSubject subject, StartTerms terms) {
@@ -171,8 +175,11 @@ Task<Result<PlannedStart>> StartPlanner::plan(StartSubject subject, StartTerms t
   start.plan = co_await compute(seen->inputs, seen->identity, seen->inputs.draft.has_value());
   if (start.plan == nullptr) co_return start;
   tell(subject.profile.name, *start.plan);
-  const planning::Proof proof = planning::judge(*seen->inputs.model, subject.settings->quants, subject.profile.model,
-                                                subject.profile.quant, names_of(seen->gpus));
+  auto look_at_types = [model = seen->inputs.model, settings = subject.settings, profile = subject.profile,
+                        gpus = names_of(seen->gpus)] {
+    return planning::judge(*model, settings->quants, profile.model, profile.quant, gpus);
+  };
+  const planning::Proof proof = co_await offload(files_, std::move(look_at_types));
   const Status fine = check_start({seen->inputs, *start.plan, proof, terms.accept_risk});
   if (!fine) co_return fail(fine.error());
   start.profile = with_plan(seen->inputs.profile, *start.plan);

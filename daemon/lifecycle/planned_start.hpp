@@ -24,6 +24,7 @@ struct StartTerms {
   bool as_given = false;        ///< nothing is planned or refused: only what the profile says counts
   std::string own_container;    ///< its memory is given back before the start
   Bytes own_ram = 0;            ///< of this host, the same
+  bool own_ram_known = true;    ///< false: an engine of ours runs, and what it holds can't be told
 };
 
 /// Files of a profile and what else a plan is made of.

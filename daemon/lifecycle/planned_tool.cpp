@@ -21,18 +21,6 @@ Task<Result<ToolRun>> run_to_end(Containers& containers, ContainerId id, seconds
   co_return run;
 }
 
-/// Whatever was cancelled: the container has to go.
-Task<Status> remove_all_the_same(Containers& containers, ContainerId id) {
-  const auto before = co_await asio::this_coro::cancellation_state;
-  const bool cancelled = before.cancelled() != asio::cancellation_type::none;
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const Status removed = co_await containers.remove(id);
-  if (!removed) log::warning("a container stays behind", {{"id", id.value}, {"cause", removed.error().text()}});
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
-  if (cancelled) co_return fail(Code::cancelled, "it was cancelled");
-  co_return Status{};
-}
-
 }  // namespace
 
 Task<Result<ToolRun>> run_tool(Containers& containers, LaunchSpec spec, std::string file, bool needs_file, seconds limit) {
@@ -41,8 +29,13 @@ Task<Result<ToolRun>> run_tool(Containers& containers, LaunchSpec spec, std::str
   const Result<bool> there = co_await containers.has_file(*id, file);
   Result<ToolRun> run = fail(Code::not_found, "the image has no " + file);
   if (!needs_file || !there || *there) run = co_await run_to_end(containers, *id, limit);
-  const Status removed = co_await remove_all_the_same(containers, *id);
-  if (!removed) co_return fail(removed.error());
+  // Whatever was cancelled, the container has to go. Here and not in a function of its own: a call would throw first.
+  const auto before = co_await asio::this_coro::cancellation_state;
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Status removed = co_await containers.remove(*id);
+  if (!removed) log::warning("a container stays behind", {{"id", id->value}, {"cause", removed.error().text()}});
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  if (before.cancelled() != asio::cancellation_type::none) co_return fail(Code::cancelled, "it was cancelled");
   if (run) run->file_there = there && *there;
   co_return run;
 }

@@ -13,6 +13,7 @@ struct ProcessIo {
   Bytes disk_bytes = 0;     ///< read_bytes of /proc/PID/io
   Bytes resident_file = 0;  ///< RssFile
   std::uint64_t cpu_ticks = 0;
+  Bytes resident_own = 0;   ///< RssAnon and RssShmem: what the host gets back when it ends
 };
 
 class HostProbe {
