@@ -14,6 +14,7 @@ namespace {
 using std::chrono::system_clock;
 
 constexpr seconds kFirstLook{5};
+constexpr seconds kPlanPatience{10};
 
 std::unexpected<Error> stopping() { return fail(Code::shutting_down, "k3d is stopping"); }
 
@@ -162,8 +163,24 @@ Task<Result<Launch>> Supervisor::dry_run(std::string profile, bool accept_risk) 
   return effects_->plan(std::move(profile), 0, accept_risk);
 }
 
+/// A file system or a driver that hangs keeps nobody waiting for long: the preparation waits for it, and can be cancelled.
 Task<Result<std::shared_ptr<const Plan>>> Supervisor::plan(std::string profile, bool accept_risk) {
-  return effects_->plan_alone(std::move(profile), accept_risk);
+  struct Pending {
+    Changes arrived;
+    std::optional<Result<std::shared_ptr<const Plan>>> answer;
+  };
+  if (finishing_) co_return stopping();
+  const auto pending = std::make_shared<Pending>();
+  tasks_.spawn([](Effects& effects, std::string of, bool accept, std::shared_ptr<Pending> out) -> Task<void> {
+    out->answer = co_await effects.plan_alone(std::move(of), accept);
+    out->arrived.notify();
+  }(*effects_, std::move(profile), accept_risk, pending));
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kPlanPatience;
+  while (!pending->answer && std::chrono::steady_clock::now() < deadline && !finishing_) {
+    co_await pending->arrived.wait(deadline);
+  }
+  if (!pending->answer) co_return fail(Code::timed_out, "the model's files or the GPUs could not be looked at in time");
+  co_return std::move(*pending->answer);
 }
 
 Task<Result<Launch>> Supervisor::dry_run(Profile profile) { return effects_->launch_of(std::move(profile)); }

@@ -44,9 +44,13 @@ Bytes total(const MeasuredMemory::Part& part) { return part.model_bytes + part.c
 Bytes total(const PlannedDevice& device) { return device.model_bytes + device.context_bytes + device.compute_bytes; }
 Bytes total(const PlannedHost& host) { return host.model_bytes + host.context_bytes + host.compute_bytes; }
 
-void compare(const std::string& where, Bytes planned, Bytes measured, std::string& words) {
+bool is_apart(Bytes planned, Bytes measured) {
   const Bytes apart = planned > measured ? planned - measured : measured - planned;
-  if (apart <= kSmall || static_cast<double>(apart) <= kTolerance * static_cast<double>(planned)) return;
+  return apart > kSmall && static_cast<double>(apart) > kTolerance * static_cast<double>(planned);
+}
+
+void compare(const std::string& where, Bytes planned, Bytes measured, std::string& words) {
+  if (!is_apart(planned, measured)) return;
   words += fmt::format("{}{}: {} planned, {} taken", words.empty() ? "" : "; ", where, format_bytes(planned),
                        format_bytes(measured));
 }
@@ -109,6 +113,12 @@ MeasuredMemory measured_of(const engine::LogSigns& signs) {
   for (const engine::Buffers& device : seen.devices) memory.devices.push_back(part_of(device));
   memory.host = part_of(seen.host);
   return memory;
+}
+
+Bytes spilled_beyond(const Plan& plan, const engine::LogSigns& signs) {
+  const Bytes planned = plan.host.model_bytes, taken = engine::host_model_bytes(signs);
+  const bool on_gpus = !plan.devices.empty() && signs.loaded;
+  return on_gpus && taken > planned && is_apart(planned, taken) ? taken - planned : 0;
 }
 
 std::string to_text(const MeasuredMemory& memory) {

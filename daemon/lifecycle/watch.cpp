@@ -11,6 +11,7 @@
 #include "daemon/lifecycle/failure_of.hpp"
 #include "daemon/lifecycle/known_conditions.hpp"
 #include "daemon/lifecycle/load_meter.hpp"
+#include "daemon/lifecycle/measured_memory.hpp"
 #include "daemon/lifecycle/step.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 
@@ -219,7 +220,9 @@ Task<void> Effects::read_signs(Engine engine) {
 }
 
 void Effects::show_signs(const Engine& engine, const engine::LogSigns& signs) {
-  if (const auto spilled = engine::spilled_bytes(signs)) owner_.set_condition(experts_spilled(*spilled));
+  const Plan* plan = engine.launch.plan.get();
+  const Bytes spilled = plan != nullptr ? spilled_beyond(*plan, signs) : engine::spilled_bytes(signs).value_or(0);
+  if (spilled > 0) owner_.set_condition(experts_spilled(spilled));
   if (!signs.fit_given_up.empty()) owner_.set_condition(fit_given_up(signs.fit_given_up));
   const bool wanted = !engine.launch.container.cdi_devices.empty();
   if (wanted && !signs.no_gpu.empty()) owner_.set_condition(no_gpu_seen(signs.no_gpu));

@@ -140,6 +140,18 @@ TEST(Difference, small_models_round) {
   EXPECT_EQ(difference(tiny, {{}, {19 * kMiB, 0, 60 * kMiB}}), std::nullopt);
 }
 
+TEST(SpilledBeyond, counts_from_the_plan) {
+  engine::LogSigns signs;
+  signs.loaded = true;
+  signs.buffers["CPU"].model = 104 * kGiB;
+  EXPECT_EQ(spilled_beyond(plan_of(PlacementMode::fit), signs), 0U) << "a hybrid load is not a spill";
+  signs.buffers["CUDA_Host"].model = 6 * kGiB;
+  EXPECT_EQ(spilled_beyond(plan_of(PlacementMode::fit), signs), 10 * kGiB);
+  EXPECT_EQ(spilled_beyond({}, signs), 0U) << "there is no GPU";
+  signs.loaded = false;
+  EXPECT_EQ(spilled_beyond(plan_of(PlacementMode::fit), signs), 0U);
+}
+
 TEST(PlanWords, what_an_adopted_engine_needs_comes_back) {
   Plan made = plan_of(PlacementMode::n_cpu_moe);
   made.placement.n_cpu_moe = 16;
