@@ -26,17 +26,21 @@ Task<Result<ToolRun>> run_to_end(Containers& containers, ContainerId id, seconds
 Task<Result<ToolRun>> run_tool(Containers& containers, LaunchSpec spec, std::string file, bool needs_file, seconds limit) {
   const Result<ContainerId> id = co_await containers.create(std::move(spec));
   if (!id) co_return fail(id.error());
-  const Result<bool> there = co_await containers.has_file(*id, file);
   Result<ToolRun> run = fail(Code::not_found, "the image has no " + file);
-  if (!needs_file || !there || *there) run = co_await run_to_end(containers, *id, limit);
-  // Whatever was cancelled, the container has to go. Here and not in a function of its own: a call would throw first.
-  const auto before = co_await asio::this_coro::cancellation_state;
+  std::exception_ptr cancelled;
+  try {
+    const Result<bool> there = co_await containers.has_file(*id, file);
+    if (!needs_file || !there || *there) run = co_await run_to_end(containers, *id, limit);
+    if (run) run->file_there = there && *there;
+  } catch (...) {
+    cancelled = std::current_exception();
+  }
+  // Whatever was cancelled, the container has to go.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const Status removed = co_await containers.remove(*id);
   if (!removed) log::warning("a container stays behind", {{"id", id->value}, {"cause", removed.error().text()}});
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
-  if (before.cancelled() != asio::cancellation_type::none) co_return fail(Code::cancelled, "it was cancelled");
-  if (run) run->file_there = there && *there;
+  if (cancelled) std::rethrow_exception(cancelled);
   co_return run;
 }
 

@@ -267,6 +267,17 @@ TEST_F(WaysBack, overrides_of_a_profile_that_a_reload_brings_are_in_force) {
   EXPECT_EQ(*(flag + 1), "512");
 }
 
+TEST_F(WaysBack, a_question_to_the_image_that_is_given_up_leaves_no_container) {
+  containers_.hanging = {"wait"};
+  boot();
+  const OperationId id = activate("a");
+  ASSERT_TRUE(until([this] { return !containers_.names().empty(); })) << "the image is asked for its flags";
+  pass(milliseconds(20));
+  ASSERT_TRUE(cancel(id));
+  EXPECT_TRUE(until([this] { return containers_.names().empty(); }));
+  EXPECT_EQ(now()->phase, Phase::stopped);
+}
+
 TEST_F(WaysBack, a_remedy_that_k3d_applies_counts_as_another_start_not_as_another_failure) {
   host_.host.gpu_uuids = {"GPU-0"};
   containers_.cdi_devices = {"nvidia.com/gpu=GPU-0"};

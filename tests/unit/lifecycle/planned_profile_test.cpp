@@ -55,12 +55,16 @@ TEST(MemoryForTheNext, is_what_is_free_and_what_we_give_back) {
   GpuState unknown = gpu(3, 50 * kGiB);
   unknown.processes = {process(0, false)};
   unknown.processes[0].memory_bytes.reset();
-  const auto memory = memory_for_next({shared, foreign, leaving, unknown, gpu(4, kGiB / 2)});
+  GpuState silent = gpu(5, 50 * kGiB);
+  silent.processes = {process(0, true), process(10 * kGiB, false)};
+  silent.processes[0].memory_bytes.reset();
+  const auto memory = memory_for_next({shared, foreign, leaving, unknown, gpu(4, kGiB / 2), silent});
   EXPECT_EQ(memory[0].free_bytes, 90 * kGiB);
   EXPECT_EQ(memory[1].free_bytes, 60 * kGiB);
   EXPECT_EQ(memory[2].free_bytes, 99 * kGiB) << "what belongs to no process is on its way back";
   EXPECT_EQ(memory[3].free_bytes, 50 * kGiB) << "unless it isn't known whose it is";
   EXPECT_EQ(memory[4].free_bytes, 100 * kGiB - kGiB / 2) << "a driver keeps some for itself";
+  EXPECT_EQ(memory[5].free_bytes, 90 * kGiB) << "ours, though the driver doesn't say how much it is";
   EXPECT_EQ(memory[1].total_bytes, 100 * kGiB);
 }
 
