@@ -45,7 +45,8 @@ using Url = std::unique_ptr<CURLU, UrlFree>;
 
 std::string part(const Url& url, CURLUPart which) {
   char* text = nullptr;
-  if (curl_url_get(url.get(), which, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  const unsigned flags = which == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0;
+  if (curl_url_get(url.get(), which, &text, flags) != CURLUE_OK) return {};
   std::string out(text);
   curl_free(text);
   return out;
@@ -75,7 +76,8 @@ std::unexpected<Error> refused(const std::string& what) { return fail(Code::prot
 
 bool is_plain_path(std::string_view path) {
   if (path.empty() || path.size() > kMostOfAPath) return false;
-  if (std::ranges::any_of(path, [](char c) { return c == '\\' || c < 0x20 || c == 0x7F; })) return false;
+  const auto is_odd = [](unsigned char c) { return c == '\\' || c < 0x20 || c == 0x7F; };
+  if (std::ranges::any_of(path, is_odd)) return false;
   const std::string framed = "/" + std::string(path) + "/";
   return framed.find("//") == std::string::npos && framed.find("/./") == std::string::npos &&
          framed.find("/../") == std::string::npos;

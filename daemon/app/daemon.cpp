@@ -15,6 +15,8 @@
 #include "api/http/server.hpp"
 #include "api/proxy/proxy.hpp"
 #include "config/overrides.hpp"
+#include "daemon/adapters/hf_hub.hpp"
+#include "daemon/adapters/hf_hub_token.hpp"
 #include "daemon/adapters/host_survey.hpp"
 #include "daemon/adapters/llama_http.hpp"
 #include "daemon/adapters/nvml.hpp"
@@ -30,6 +32,7 @@
 #include "daemon/base/log.hpp"
 #include "daemon/doctor/examine.hpp"
 #include "daemon/forecast/forecaster.hpp"
+#include "daemon/hub/remote_headers.hpp"
 #include "daemon/lifecycle/attempt_folder.hpp"
 #include "daemon/lifecycle/supervisor.hpp"
 #include "docker_driver/docker.hpp"
@@ -62,6 +65,20 @@ adapters::SurveyOptions survey_options() {
 std::optional<planning::HostRam> ram_now() {
   const Known<MemoryFacts> memory = adapters::read_memory("/");
   return memory ? std::optional(planning::HostRam{memory->total_bytes, memory->available_bytes}) : std::nullopt;
+}
+
+adapters::HfHubOptions hub_options(const HubSettings& settings) {
+  adapters::HfHubOptions options;
+  options.endpoint = settings.endpoint;
+  options.transfers.ca_file = settings.ca_file.string();
+  options.transfers.connections = settings.connections;
+  Result<Secret> token = adapters::hub_token(settings.token_file);
+  if (token) {
+    options.token = std::move(*token);
+  } else {
+    log::warning("the hub is asked without a token", {{"cause", token.error().text()}});
+  }
+  return options;
 }
 
 Condition state_trouble(const Error& error) {
@@ -100,9 +117,14 @@ class Daemon {
                     settings_,
                     kVersion, api::status_json),
         reloader_(loop_.get_executor(), settings_, supervisor_, proxy_, *notifier_),
+        hub_(adapters::hf_hub(hub_options(settings.hub))),
+        remote_headers_(loop_.get_executor(), *hub_, settings.state / "headers", settings.hub.connections),
         forecaster_(loop_.get_executor(),
                     forecast::Surroundings{board_, *gpus_, *containers_, ram_now, config::with_overrides,
-                                           [this](Profile profile) { return supervisor_.dry_run(std::move(profile)); }}),
+                                           [this](Profile profile) { return supervisor_.dry_run(std::move(profile)); },
+                                           [this](Model model, std::string quant) {
+                                             return remote_headers_.read(std::move(model), std::move(quant));
+                                           }}),
         control_{supervisor_, *containers_, docker::docker_run_arguments,
                  [this](std::string asked_by, std::string reason) {
                    return reloader_.reload(std::move(asked_by), std::move(reason));
@@ -225,6 +247,7 @@ class Daemon {
     if (server_) co_await server_->stop(kControlStopLimit);
     co_await reloader_.join();
     co_await forecaster_.stop();
+    co_await remote_headers_.stop();
     stopped_ = true;
     if (watchdog_) watchdog_->cancel();
   }
@@ -260,6 +283,8 @@ class Daemon {
   proxy::Proxy proxy_;
   lifecycle::Supervisor supervisor_;
   Reloader reloader_;
+  std::unique_ptr<Hub> hub_;
+  hub::RemoteHeaders remote_headers_;
   forecast::Forecaster forecaster_;
   api::ControlDependencies control_;
   api::Router router_;
