@@ -46,7 +46,11 @@ Task<Result<Answer>> ControlClient::get(std::string target, milliseconds deadlin
 }
 
 Task<Result<Answer>> ControlClient::post(std::string target, std::string body) {
-  return send(with_body(request("POST", std::move(target)), std::move(body)), kDeadline);
+  return post(std::move(target), std::move(body), kDeadline);
+}
+
+Task<Result<Answer>> ControlClient::post(std::string target, std::string body, milliseconds deadline) {
+  return send(with_body(request("POST", std::move(target)), std::move(body)), deadline);
 }
 
 Task<Result<Answer>> ControlClient::remove(std::string target, std::string body) {

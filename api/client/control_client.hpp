@@ -35,6 +35,7 @@ class ControlClient {
   Task<Result<Answer>> get(std::string target, milliseconds deadline);
   /// `body` is JSON; nothing is sent as body if it is empty.
   Task<Result<Answer>> post(std::string target, std::string body);
+  Task<Result<Answer>> post(std::string target, std::string body, milliseconds deadline);
   Task<Result<Answer>> remove(std::string target, std::string body = {});
   /// A GET whose body is read as it comes; `accept` is a media type.
   Task<Result<StreamAnswer>> open(std::string target, std::string accept);

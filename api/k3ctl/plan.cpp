@@ -34,7 +34,8 @@ int work_out_here(Session& session, const PlanQuestion& question, bool explain) 
 
 Task<int> run_plan(Session& session, PlanCommand command) {
   if (needs_no_daemon(command.question)) co_return work_out_here(session, command.question, command.explain);
-  Result<api::Answer> answer = co_await session.client.post("/api/v1/plan", api::plan_request_json(command.question));
+  constexpr seconds kLimit{120};  // headers may come from the hub first
+  Result<api::Answer> answer = co_await session.client.post("/api/v1/plan", api::plan_request_json(command.question), kLimit);
   if (!answer) co_return report_unreachable(session, answer.error());
   if (!answer->ok()) co_return report_refusal(session, *answer);
   const Result<PlanAnswer> plan = api::plan_from_json(answer->body);

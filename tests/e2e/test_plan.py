@@ -139,8 +139,6 @@ def test_questions_that_are_refused(large):
     for wrong in ({}, {"profile": "UD-IQ2_XXS", "slots": 0}, {"profile": "UD-IQ2_XXS", "cache_type": "f17"},
                   {"model": "kimi-k3"}, {"model": "nobody"}, {"profil": "x"}, {"profile": "UD-IQ2_XXS", "gpus": [{"index": 8}]}):
         assert plan(large, 400, **wrong)["code"] == "invalid_request", wrong
-    missing = plan(large, 422, model="kimi-k3", quant="UD-Q4_K_XL")
-    assert missing["code"] == "files_missing" and "download" in missing["advice"]
 
 
 def test_quants_and_profiles_know_whether_they_fit(large):
