@@ -34,6 +34,11 @@ Error no_such_quant(const RemoteQuant& quant, const Error& error) {
           "mend model or quant; a repository that isn't public needs a token in hub.token_file", error.cause};
 }
 
+Error no_such_shard(const HubFile& file, const Error& error) {
+  if (error.code != Code::not_found) return error;
+  return {Code::files_missing, "the hub lists " + file.path + " but does not have it", "try again later", error.cause};
+}
+
 }  // namespace
 
 /// One fetching of one quant, and whoever waits for it.
@@ -108,7 +113,7 @@ Task<void> RemoteHeaders::work(FlightPtr flight) {
   while (!flight->error && flight->next < flight->shards.size()) {
     const std::size_t index = flight->next++;
     const Status read = co_await read_shard(flight, index);
-    if (!read && !flight->error) flight->error = read.error();
+    if (!read && !flight->error) flight->error = no_such_shard(flight->files[index], read.error());
     flight->progress.shards_done += read ? 1 : 0;
   }
   if (--flight->workers == 0) co_await finish(flight);
