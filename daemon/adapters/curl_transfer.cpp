@@ -207,8 +207,9 @@ CurlAnswer CurlTransfer::finish(int code) {
     answer.trouble = state_->words[0] != '\0' ? state_->words.data() : curl_easy_strerror(static_cast<CURLcode>(code));
   }
   if (answer.refused_here) answer.trouble = "the server is at the private address " + answer.address;
-  answer.refused_here |= code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_SSL_CACERT_BADFILE ||
-                         code == CURLE_PEER_FAILED_VERIFICATION;
+  constexpr std::array kLasting{CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_SSL_CACERT_BADFILE,
+                                CURLE_PEER_FAILED_VERIFICATION};
+  answer.refused_here |= std::ranges::find(kLasting, static_cast<CURLcode>(code)) != kLasting.end();
   return std::move(answer);
 }
 

@@ -35,7 +35,7 @@ struct CurlAnswer {
   std::string address;      ///< of the server, or of the proxy on the way
   bool proxied = false;     ///< there may be one: the environment names proxies
   std::string trouble;      ///< libcurl's words if the exchange broke off, also within the body; without the URL
-  bool refused_here = false;  ///< the address was refused, or the request can't be made at all: no use to try again
+  bool refused_here = false;  ///< its address or certificate, or the request can't be made: no use to try again
 
   [[nodiscard]] bool complete() const { return status != 0 && trouble.empty(); }
   /// Empty if there is none.

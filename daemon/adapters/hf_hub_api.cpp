@@ -86,7 +86,9 @@ bool is_plain_path(std::string_view path) {
 Status check_names(const std::string& repo, const std::string& revision, std::string_view path) {
   const auto slash = repo.find('/');
   const bool is_repo = slash != std::string::npos && is_name(repo.substr(0, slash)) && is_name(repo.substr(slash + 1));
-  if (!is_repo) return fail(Code::invalid_request, "\"" + sample_of(repo) + "\" is no repository of a hub", "write owner/name");
+  if (!is_repo) {
+    return fail(Code::invalid_request, "\"" + sample_of(repo) + "\" is no repository of a hub", "write owner/name");
+  }
   if (!is_commit(revision)) {
     return fail(Code::invalid_request, "\"" + sample_of(revision) + "\" is no whole commit", "write its 40 digits");
   }

@@ -46,7 +46,8 @@ std::optional<HubTrouble> trouble_of(const CurlAnswer& answer, const std::string
   const int status = answer.status;
   if (status < 400 || status == 416) return std::nullopt;
   if (status == 403 && signed_host) {
-    return HubTrouble{Error{Code::unreachable, host + " says that an address has expired", {}, sample_of(answer.body)}, true};
+    Error expired{Code::unreachable, host + " says that an address has expired", {}, sample_of(answer.body)};
+    return HubTrouble{std::move(expired), true};
   }
   if (status == 401 || status == 403) return not_allowed(answer, host);
   if (status == 404) return HubTrouble{Error{Code::not_found, host + " has no such thing", {}, sample_of(answer.body)}};

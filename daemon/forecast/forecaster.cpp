@@ -61,7 +61,9 @@ Task<Result<PlanAnswer>> Forecaster::answer(PlanQuestion question, SnapshotPtr n
   Study study{now->settings, std::move(question), *profile, std::move(*found)};
   auto work = [this, study] { return work_out(cache_, study); };
   Result<PlanAnswer> answered = co_await offload(pool_, std::move(work));
-  const bool missing = !answered && answered.error().code == Code::files_missing;
+  // Half a set is on its way here: the hub has all of it.
+  const Code code = answered ? Code::internal : answered.error().code;
+  const bool missing = code == Code::files_missing || code == Code::shard_missing;
   if (!missing || !fetches || !study.question.path.empty()) co_return answered;
   const Result<HeadersPtr> remote = co_await fetch(now, *profile, answered.error());
   if (!remote) co_return fail(remote.error());

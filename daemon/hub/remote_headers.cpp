@@ -61,7 +61,9 @@ RemoteHeaders::RemoteHeaders(Executor loop, Hub& hub, std::filesystem::path fold
     : loop_(loop), hub_(hub), folder_(std::move(folder)), connections_(connections), tasks_(std::move(loop)) {}
 
 Task<Result<HeadersPtr>> RemoteHeaders::read(Model model, std::string quant) {
-  if (!is_quant_name(quant)) co_return fail(Code::invalid_request, "that is no name of a quant", "`k3ctl quants` lists them");
+  if (!is_quant_name(quant)) {
+    co_return fail(Code::invalid_request, "that is no name of a quant", "`k3ctl quants` lists them");
+  }
   const RemoteQuant wanted{model.repo, model.revision, quant};
   if (const auto known = known_.find(wanted); known != known_.end()) co_return known->second;
   FlightPtr flight = flights_[wanted];

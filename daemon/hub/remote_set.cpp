@@ -24,7 +24,9 @@ Status check_sizes(const std::vector<HubFile>& shards) {
   Bytes sum = 0;
   for (const HubFile& shard : shards) {
     if (shard.size == 0) return fail(Code::model_corrupt, "the hub's " + shard.path + " is empty");
-    if (shard.size > kMostBytes - sum) return fail(Code::model_corrupt, "the hub's sizes of " + shard.path + " and others can't be");
+    if (shard.size > kMostBytes - sum) {
+      return fail(Code::model_corrupt, "the hub's sizes of " + shard.path + " and others can't be");
+    }
     sum += shard.size;
   }
   return {};
@@ -64,10 +66,13 @@ Result<std::vector<HubFile>> shards_of_quant(const std::vector<HubFile>& files, 
     const auto name = parse_shard_name(bare_name(file));
     models[name ? fmt::format("{}/{}", name->prefix, name->count) : bare_name(file)].push_back(file);
   }
-  if (models.empty()) return fail(Code::files_missing, "the hub has no GGUF file in folder " + quant, "`k3ctl quants` lists what there is");
+  if (models.empty()) {
+    return fail(Code::files_missing, "the hub has no GGUF file in folder " + quant, "`k3ctl quants` lists what there is");
+  }
   if (models.size() > 1) {
-    return fail(Code::files_missing, fmt::format("the hub has more than one model in folder {}: {} and {}", quant,
-                                                 models.begin()->second.front().path, models.rbegin()->second.front().path));
+    const std::string &one = models.begin()->second.front().path, &other = models.rbegin()->second.front().path;
+    return fail(Code::files_missing,
+                fmt::format("the hub has more than one model in folder {}: {} and {}", quant, one, other));
   }
   std::vector<HubFile>& shards = models.begin()->second;
   std::ranges::sort(shards, {}, &HubFile::path);

@@ -22,8 +22,9 @@ MOST_BYTES = 16 << 20
 def quants():
     """A full-size quant in 20 shards, with a vocabulary as long as the real one: headers, and holes for data."""
     place = pathlib.Path(tempfile.mkdtemp(prefix="k3d-hub-", dir="/var/tmp"))
-    subprocess.run(["python3", str(ROOT / "tests/testbed/make_sparse_k3.py"), QUANT, str(place / QUANT), "--merges", "163328",
-                    "--shard-bytes", "42e9"], check=True, capture_output=True)
+    maker = ROOT / "tests/testbed/make_sparse_k3.py"
+    subprocess.run(["python3", str(maker), QUANT, str(place / QUANT), "--merges", "163328", "--shard-bytes", "42e9"],
+                   check=True, capture_output=True)
     assert len(list((place / QUANT).iterdir())) >= 20
     yield place
     shutil.rmtree(place)
@@ -44,7 +45,8 @@ def remote(make_daemon, hub, env=None, **hub_settings):
 
 
 def plan(daemon, status=200, **more) -> dict:
-    answer = daemon.call("POST", "/api/v1/plan", {"model": "k3", "quant": QUANT, "gpus": GPUS, "ram_bytes": 1 << 40, **more}, timeout=60)
+    question = {"model": "k3", "quant": QUANT, "gpus": GPUS, "ram_bytes": 1 << 40, **more}
+    answer = daemon.call("POST", "/api/v1/plan", question, timeout=60)
     assert answer.status == status, answer.text
     return answer.json()
 
@@ -68,6 +70,16 @@ def test_a_plan_of_files_that_are_elsewhere_costs_some_megabytes_once(make_daemo
     daemon.stop()
     daemon.start()
     assert plan(daemon) == local and hub.requests == []
+
+
+def test_a_quant_that_is_half_here_is_planned_whole(make_daemon, hub, quants):
+    daemon = remote(make_daemon, hub)
+    place = daemon.folder / "hub" / f"models--{REPO.replace('/', '--')}" / "snapshots" / REVISION / QUANT
+    place.mkdir(parents=True)
+    shard = sorted((quants / QUANT).iterdir())[1]
+    subprocess.run(["cp", "--sparse=always", str(shard), str(place)], check=True)
+    files = plan(daemon)["files"]
+    assert files["shards"] == len(list((quants / QUANT).iterdir())) and files["present_bytes"] == shard.stat().st_size
 
 
 def test_F74_F75_F77_passing_troubles_end_in_a_plan(make_daemon, hub):

@@ -155,6 +155,34 @@ TEST_F(RemoteHeadersTest, TwoWhoAskAtOnceShareOneAnswer) {
   EXPECT_THAT(hub_.lists, SizeIs(1));
 }
 
+TEST_F(RemoteHeadersTest, TellTheirProgressWhileTheyCome) {
+  publish(3);
+  std::optional<Result<HeadersPtr>> out;
+  std::vector<std::size_t> done;
+  spawn("Q2", out);
+  loop_.restart();
+  while (!out) {
+    ASSERT_EQ(loop_.run_one(), 1U);
+    const auto progress = headers_->progress(model_, "Q2");
+    if (progress && progress->shards == 3 && (done.empty() || done.back() != progress->shards_done)) {
+      done.push_back(progress->shards_done);
+    }
+  }
+  EXPECT_THAT(done, testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_FALSE(headers_->progress(model_, "Q2"));
+}
+
+TEST_F(RemoteHeadersTest, StoppedWhileSomeoneWaitsTheyEndWithoutAnAnswerOfTheHub) {
+  publish(3);
+  std::optional<Result<HeadersPtr>> out;
+  spawn("Q2", out);
+  loop_.restart();
+  while (!headers_->progress(model_, "Q2")) loop_.run_one();
+  stop();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->error().code, Code::shutting_down);
+}
+
 TEST_F(RemoteHeadersTest, AFailureIsToldAndNotKept) {
   publish(3);
   hub_.read_error = Error{Code::unreachable, "away", {}, {}};
