@@ -124,6 +124,9 @@ class Daemon {
                                            [this](Profile profile) { return supervisor_.dry_run(std::move(profile)); },
                                            [this](Model model, std::string quant) {
                                              return remote_headers_.read(std::move(model), std::move(quant));
+                                           },
+                                           [this](Profile profile, std::shared_ptr<const Plan> plan) {
+                                             return supervisor_.exact_figures(std::move(profile), std::move(plan));
                                            }}),
         control_{supervisor_, *containers_, docker::docker_run_arguments,
                  [this](std::string asked_by, std::string reason) {

@@ -4,6 +4,7 @@
 
 #include "daemon/base/async/offload.hpp"
 #include "daemon/base/async/sleep.hpp"
+#include "daemon/forecast/exact.hpp"
 #include "daemon/forecast/quant_list.hpp"
 #include "daemon/forecast/study.hpp"
 
@@ -25,12 +26,19 @@ struct Known {
 
 Known known_of(const Snapshot& now) { return {now.settings, now.overrides, engine_of(now)}; }
 
-Error no_dry_run(const Snapshot& now) {
+/// The engine is asked on this host, with the files that are here.
+Status can_be_exact(const PlanQuestion& question, const Snapshot& now) {
   if (now.engine) {
-    return {Code::conflict, "an engine holds the devices that an exact plan would load into",
-            "`k3ctl down` first, or leave \"exact\" out: the computed plan disturbs nothing", {}};
+    return fail(Code::conflict, "an engine holds the devices that an exact plan would load into",
+                "`k3ctl down` first, or leave \"exact\" out: the computed plan disturbs nothing");
   }
-  return {Code::invalid_request, "this k3d has no dry run of the engine", "leave \"exact\" out: plans are computed", {}};
+  const auto by_size = [](const AskedGpu& gpu) { return !gpu.index; };
+  const bool elsewhere = question.gpus && std::any_of(question.gpus->begin(), question.gpus->end(), by_size);
+  if (question.profile.empty() || !question.path.empty() || elsewhere || question.ram_bytes) {
+    return fail(Code::invalid_request, "exact asks the image of a profile on this host's own devices",
+                "name a profile, and leave out path, ram_bytes and GPUs by their size");
+  }
+  return {};
 }
 
 }  // namespace
@@ -46,11 +54,24 @@ Task<void> Forecaster::stop() {
 
 Task<Result<PlanAnswer>> Forecaster::plan(PlanQuestion question) {
   const SnapshotPtr now = around_.board.read();
-  if (question.exact) co_return fail(no_dry_run(*now));
+  const bool exact = question.exact;
+  if (exact) {
+    if (const Status can = can_be_exact(question, *now); !can) co_return fail(can.error());
+  }
   const bool tells_argv = !question.profile.empty() && question.path.empty();
   Result<PlanAnswer> answered = co_await answer(std::move(question), now, true);
+  if (answered && exact) answered = co_await made_exact(std::move(*answered));
   if (answered && tells_argv) co_await add_argv(*answered);
   co_return answered;
+}
+
+Task<Result<PlanAnswer>> Forecaster::made_exact(PlanAnswer answer) {
+  if (!around_.exact) co_return fail(Code::invalid_request, "this k3d has no dry run of the engine", "leave \"exact\" out");
+  const auto computed = std::make_shared<const Plan>(answer.plan);
+  const auto figures = co_await around_.exact(answer.settled, computed);
+  if (!figures) co_return fail(figures.error());
+  take_over(*figures, answer.plan);
+  co_return answer;
 }
 
 Task<Result<PlanAnswer>> Forecaster::answer(PlanQuestion question, SnapshotPtr now, bool fetches) {

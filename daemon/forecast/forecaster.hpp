@@ -13,6 +13,7 @@
 #include "daemon/forecast/hardware.hpp"
 #include "daemon/forecast/headers_cache.hpp"
 #include "daemon/model/launch.hpp"
+#include "daemon/model/measured.hpp"
 #include "daemon/ports/board.hpp"
 #include "daemon/ports/containers.hpp"
 #include "daemon/ports/gpu_probe.hpp"
@@ -32,6 +33,9 @@ struct Surroundings {
   std::function<Task<Result<Launch>>(Profile)> launch;
   /// The headers of a quant that isn't here, from the hub; empty: this k3d can't ask it. Errors: the hub's.
   std::function<Task<Result<HeadersPtr>>(Model, std::string quant)> remote = {};
+  /// The engine's own figures for a start of that profile as it is, beside those of the plan. Minutes; it holds the GPUs.
+  /// Empty: this k3d can't ask an engine. Errors: gpus_held, conflict, and the launch's.
+  std::function<Task<Result<ExactFigures>>(Profile, std::shared_ptr<const Plan>)> exact = {};
   milliseconds look{1000};     ///< how often it is seen whether an outlook is out of date by what is known
   milliseconds renew{30'000};  ///< and how old one may be
 };
@@ -59,6 +63,7 @@ class Forecaster final : public Planner {
   Task<std::optional<planning::HostRam>> ram(SnapshotPtr now);
   Task<Result<HeadersPtr>> fetch(SnapshotPtr now, Profile profile, Error missing);
   Task<void> add_argv(PlanAnswer& answer);
+  Task<Result<PlanAnswer>> made_exact(PlanAnswer answer);
   Task<void> keep_outlooks();
   Task<void> renew_outlooks(SnapshotPtr now);
 

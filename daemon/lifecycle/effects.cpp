@@ -60,14 +60,14 @@ void Effects::retire(std::unique_ptr<TaskGroup> group) {
 }
 
 void Effects::cancel() {
-  for (auto* slot : {&preparing_, &draining_, &watching_, &docker_}) {
+  for (auto* slot : {&preparing_, &draining_, &watching_, &exact_, &docker_}) {
     if (*slot) (*slot)->cancel();
   }
   tasks_.cancel();
 }
 
 Task<void> Effects::join() {
-  for (auto* slot : {&preparing_, &draining_, &watching_, &docker_}) {
+  for (auto* slot : {&preparing_, &draining_, &watching_, &exact_, &docker_}) {
     // A stop that ends meanwhile retires what it finds here: what is joined is out of its reach.
     const std::unique_ptr<TaskGroup> group = std::move(*slot);
     if (group) co_await group->join();

@@ -14,6 +14,7 @@
 #include "daemon/lifecycle/liveness.hpp"
 #include "daemon/lifecycle/recovery.hpp"
 #include "daemon/model/instance.hpp"
+#include "daemon/model/measured.hpp"
 
 namespace k3d::lifecycle {
 
@@ -40,6 +41,9 @@ class Effects {
   /// What ran before is known and adopted: from now on engines may be started.
   void begin_work();
   Task<HostFacts> host_facts();
+  /// What the engine itself says that a start of `profile`, as it is, would take; minutes. Errors: gpus_held; conflict,
+  /// while an engine has the GPUs; cancelled, when an activation wanted them; those of a launch and of a dry run.
+  Task<Result<ExactFigures>> exact_figures(Profile profile, std::shared_ptr<const Plan> plan);
   /// Another configuration from now on.
   void use(std::shared_ptr<const Settings> settings) { planner_.use(std::move(settings)); }
   /// Whether what runs differs from what its profile would start now; keeps the condition config_drift true.
@@ -77,6 +81,8 @@ class Effects {
   Task<void> clear(Launch launch);
   Task<std::optional<Failure>> wait_for_vram(Launch launch);
   Task<std::optional<Failure>> preflight(Launch launch);
+  struct ExactQuestion;
+  Task<void> answer_exactly(std::shared_ptr<ExactQuestion> question);
   Task<void> retry(effect::Retry retry);
   Task<Status> reconciled();
   Task<Found> sort_out(std::vector<ContainerInfo> found, bool served);
@@ -127,6 +133,7 @@ class Effects {
   std::unique_ptr<TaskGroup> preparing_;     ///< the one Prepare, Clear, Retry or Start under way
   std::unique_ptr<TaskGroup> draining_;
   std::unique_ptr<TaskGroup> watching_;      ///< the watchers of the engine that runs
+  std::unique_ptr<TaskGroup> exact_;         ///< the one question to the engine's own dry run
   std::unique_ptr<TaskGroup> docker_;
 };
 

@@ -107,8 +107,9 @@ std::string pinned_key(const LoadIdentity& identity, const Profile& configured) 
 
 std::string load_rate_key(const std::string& files_identity) { return "load_rate/" + sha256_hex(files_identity); }
 
-MeasuredMemory measured_of(const engine::LogSigns& signs) {
-  const engine::Breakdown seen = engine::breakdown(signs);
+MeasuredMemory measured_of(const engine::LogSigns& signs) { return measured_of(engine::breakdown(signs)); }
+
+MeasuredMemory measured_of(const engine::Breakdown& seen) {
   MeasuredMemory memory;
   for (const engine::Buffers& device : seen.devices) memory.devices.push_back(part_of(device));
   memory.host = part_of(seen.host);

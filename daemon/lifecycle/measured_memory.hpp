@@ -27,6 +27,7 @@ std::string pinned_key(const LoadIdentity& identity, const Profile& configured);
 std::string load_rate_key(const std::string& files_identity);
 
 MeasuredMemory measured_of(const engine::LogSigns& signs);
+MeasuredMemory measured_of(const engine::Breakdown& seen);
 
 /// Weights in this host's memory over what was planned to be there, if a load on GPUs left over 5 % more of them; else 0.
 Bytes spilled_beyond(const Plan& plan, const engine::LogSigns& signs);

@@ -1,6 +1,7 @@
 // What a load took, as the engine itself told: to be held against its plan.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "daemon/base/units.hpp"
@@ -17,6 +18,12 @@ struct MeasuredMemory {
   Part host;
 
   friend bool operator==(const MeasuredMemory&, const MeasuredMemory&) = default;
+};
+
+/// What the engine's own dry run says of a plan.
+struct ExactFigures {
+  MeasuredMemory memory;
+  std::vector<std::string> beside;  ///< a line for each memory: its figures beside the plan's
 };
 
 }  // namespace k3d

@@ -174,7 +174,10 @@ TEST_F(Forecasts, gpus_that_cannot_be_read_are_an_error_only_where_they_count) {
 TEST_F(Forecasts, an_exact_plan_conflicts_with_an_engine) {
   PlanQuestion question = of("a");
   question.exact = true;
-  EXPECT_EQ(plan(question).error().code, Code::invalid_request);
+  EXPECT_EQ(plan(question).error().code, Code::invalid_request) << "nobody can be asked";
+  PlanQuestion elsewhere = question;
+  elsewhere.gpus = {{std::nullopt, kGiB, kGiB}};
+  EXPECT_THAT(plan(elsewhere).error().hint, HasSubstr("GPUs by their size"));
   auto snapshot = std::make_shared<Snapshot>(*board_.read());
   snapshot->engine.emplace();
   board_.publish(snapshot);
