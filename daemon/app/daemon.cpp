@@ -127,7 +127,8 @@ class Daemon {
                                            },
                                            [this](Profile profile, std::shared_ptr<const Plan> plan) {
                                              return supervisor_.exact_figures(std::move(profile), std::move(plan));
-                                           }}),
+                                           },
+                                           [this](Profile profile) { return supervisor_.plan(std::move(profile)); }}),
         control_{supervisor_, *containers_, docker::docker_run_arguments,
                  [this](std::string asked_by, std::string reason) {
                    return reloader_.reload(std::move(asked_by), std::move(reason));

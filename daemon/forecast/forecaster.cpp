@@ -59,10 +59,26 @@ Task<Result<PlanAnswer>> Forecaster::plan(PlanQuestion question) {
     if (const Status can = can_be_exact(question, *now); !can) co_return fail(can.error());
   }
   const bool tells_argv = !question.profile.empty() && question.path.empty();
+  const bool here = tells_argv && !question.gpus && !question.ram_bytes;
   Result<PlanAnswer> answered = co_await answer(std::move(question), now, true);
+  if (answered && here) co_await add_measured(*answered);
   if (answered && exact) answered = co_await made_exact(std::move(*answered));
   if (answered && tells_argv) co_await add_argv(*answered);
   co_return answered;
+}
+
+/// Of this host as it is: what earlier loads of the same took counts more than formulas.
+Task<void> Forecaster::add_measured(PlanAnswer& answer) {
+  if (!around_.start) co_return;
+  const auto start = co_await around_.start(answer.settled);
+  if (!start || *start == nullptr) co_return;
+  const Plan& known = **start;
+  answer.plan.load_seconds = known.load_seconds;
+  if (known.basis != PlanBasis::measured) co_return;
+  answer.plan.basis = known.basis;
+  answer.plan.devices = known.devices;
+  answer.plan.host = known.host;
+  answer.plan.capacity = known.capacity;
 }
 
 Task<Result<PlanAnswer>> Forecaster::made_exact(PlanAnswer answer) {

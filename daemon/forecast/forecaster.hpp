@@ -36,6 +36,9 @@ struct Surroundings {
   /// The engine's own figures for a start of that profile as it is, beside those of the plan. Minutes; it holds the GPUs.
   /// Empty: this k3d can't ask an engine. Errors: gpus_held, conflict, and the launch's.
   std::function<Task<Result<ExactFigures>>(Profile, std::shared_ptr<const Plan>)> exact = {};
+  /// The plan of a start of that profile as it is, with what earlier loads measured; null: it can't be planned. Empty:
+  /// nothing is remembered.
+  std::function<Task<Result<std::shared_ptr<const Plan>>>(Profile)> start = {};
   milliseconds look{1000};     ///< how often it is seen whether an outlook is out of date by what is known
   milliseconds renew{30'000};  ///< and how old one may be
 };
@@ -63,6 +66,7 @@ class Forecaster final : public Planner {
   Task<std::optional<planning::HostRam>> ram(SnapshotPtr now);
   Task<Result<HeadersPtr>> fetch(SnapshotPtr now, Profile profile, Error missing);
   Task<void> add_argv(PlanAnswer& answer);
+  Task<void> add_measured(PlanAnswer& answer);
   Task<Result<PlanAnswer>> made_exact(PlanAnswer answer);
   Task<void> keep_outlooks();
   Task<void> renew_outlooks(SnapshotPtr now);

@@ -183,6 +183,10 @@ Task<Result<std::shared_ptr<const Plan>>> Supervisor::plan(std::string profile, 
   co_return std::move(*pending->answer);
 }
 
+Task<Result<std::shared_ptr<const Plan>>> Supervisor::plan(Profile profile) {
+  return effects_->plan_alone(std::move(profile));
+}
+
 Task<Result<Launch>> Supervisor::dry_run(Profile profile) { return effects_->launch_of(std::move(profile)); }
 
 std::string Supervisor::create_body(const Launch& launch) const { return ports_.containers.create_body(launch.container); }

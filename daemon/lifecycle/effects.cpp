@@ -141,6 +141,12 @@ Task<Result<std::shared_ptr<const Plan>>> Effects::plan_alone(std::string profil
   co_return start->plan;
 }
 
+Task<Result<std::shared_ptr<const Plan>>> Effects::plan_alone(Profile profile) {
+  const auto start = co_await planner_.plan_start(std::move(profile), terms_now(true));
+  if (!start) co_return fail(start.error());
+  co_return start->plan;
+}
+
 /// What had been started once was accepted then: k3d's own restarts and returns are not for the plan to judge.
 bool risk_accepted(const Target& target) {
   return target.accept_risk || target.strikes.restarts > 0 || !target.rolled_back_from.empty();

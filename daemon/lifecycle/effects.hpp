@@ -33,6 +33,8 @@ class Effects {
   Task<Result<Launch>> plan(std::string profile, std::uint64_t attempt, bool accept_risk);
   /// Whether the plan of a profile lets it start now, asking no Docker. Errors: the plan's, files_missing.
   Task<Result<std::shared_ptr<const Plan>>> plan_alone(std::string profile, bool accept_risk);
+  /// The same of settings that aren't configured so; nothing is refused for its plan.
+  Task<Result<std::shared_ptr<const Plan>>> plan_alone(Profile profile);
   /// Of a profile as it is given, without overrides; for no attempt.
   Task<Result<Launch>> launch_of(Profile profile);
   /// The containers of this instance, as soon as Docker answers: the one that runs, how the last one ended; what is

@@ -126,6 +126,8 @@ class Supervisor : public Demand {
   Task<Result<std::shared_ptr<const Plan>>> plan(std::string profile, bool accept_risk);
   /// The same of settings that aren't configured so.
   Task<Result<Launch>> dry_run(Profile profile);
+  /// With what earlier loads of the same measured; null where it can't be planned. Errors: those of the model's files.
+  Task<Result<std::shared_ptr<const Plan>>> plan(Profile profile);
   /// The engine's own figures for a start of `profile` as it is, beside those of `plan`. See Effects::exact_figures.
   Task<Result<ExactFigures>> exact_figures(Profile profile, std::shared_ptr<const Plan> plan);
 

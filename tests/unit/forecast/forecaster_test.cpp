@@ -171,6 +171,26 @@ TEST_F(Forecasts, gpus_that_cannot_be_read_are_an_error_only_where_they_count) {
   EXPECT_TRUE(plan(question));
 }
 
+TEST_F(Forecasts, what_earlier_loads_measured_counts_on_this_host_alone) {
+  stop();
+  auto known = std::make_shared<Plan>();
+  known->basis = PlanBasis::measured;
+  known->host.compute_bytes = 77;
+  known->load_seconds = 600;
+  Surroundings around{board_, gpus_, containers_, [] { return planning::HostRam{64 * kGiB, 32 * kGiB}; },
+                      config::with_overrides, [this](Profile) -> Task<Result<Launch>> { co_return launch_; }};
+  around.start = [known](Profile) -> Task<Result<std::shared_ptr<const Plan>>> { co_return known; };
+  forecaster_.emplace(loop_.get_executor(), std::move(around));
+  const auto here = plan(of("a"));
+  ASSERT_TRUE(here) << here.error().text();
+  EXPECT_EQ(here->plan.basis, PlanBasis::measured);
+  EXPECT_EQ(here->plan.host.compute_bytes, 77U);
+  EXPECT_EQ(here->plan.load_seconds, 600);
+  PlanQuestion elsewhere = of("a");
+  elsewhere.ram_bytes = 64 * kGiB;
+  EXPECT_EQ(plan(elsewhere)->plan.basis, PlanBasis::computed);
+}
+
 TEST_F(Forecasts, an_exact_plan_conflicts_with_an_engine) {
   PlanQuestion question = of("a");
   question.exact = true;
