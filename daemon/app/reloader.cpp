@@ -65,7 +65,6 @@ Task<Result<ReloadOutcome>> Reloader::reload(std::string asked_by, std::string r
   Result<ReloadOutcome> outcome = fresh ? co_await take_up(std::move(*fresh)) : fail(fresh.error());
   notifier_.ready();
   if (outcome) {
-    supervisor_.clear_condition("config_invalid");
     log::info("the configuration was read again", {{"changed", outcome->changed.size()}});
     co_await keep();
   } else {
@@ -85,6 +84,8 @@ Task<Result<ReloadOutcome>> Reloader::take_up(Settings fresh) {
   outcome.changed = config::differences(read_, fresh);
   outcome.restart_needed = waiting_for_restart(*started_, fresh);
   read_ = std::move(fresh);
+  // Whoever sees the new settings sees that they are good.
+  supervisor_.clear_condition("config_invalid");
   outcome.drifted_profiles = co_await supervisor_.use(settings);
   co_return outcome;
 }

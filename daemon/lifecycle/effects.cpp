@@ -263,7 +263,7 @@ Task<bool> Effects::ends_within(ContainerId container, milliseconds patience) {
 
 Task<void> Effects::discard(Engine engine) {
   for (const char* of_an_engine : {"config_drift", "engine_unresponsive", "experts_spilled", "fit_given_up", "no_gpu_seen",
-                                   "memory_differs_from_plan", "ghost_container", "foreign_gpu_processes"}) {
+                                   "memory_differs_from_plan", "unproven_quant", "ghost_container", "foreign_gpu_processes"}) {
     owner_.clear_condition(of_an_engine);
   }
   const Status removed = co_await owner_.ports_.containers.remove(engine.container);

@@ -48,6 +48,11 @@ Condition gpus_unreadable(const Error& error) {
               error.hint.empty() ? "see whether nvidia-smi answers, and `dmesg | grep -i nvrm`" : error.hint);
 }
 
+Condition unproven_quant(const std::string& what) {
+  return make("unproven_quant", Severity::warning, "This quant's kernels are not proven on this host", what,
+              "look at its answers before you trust them; wrong kernels give fluent nonsense");
+}
+
 Condition experts_spilled(Bytes bytes) {
   return make("experts_spilled", Severity::warning, "Experts are on the CPU that were meant for the GPUs",
               format_bytes(bytes) + " of weights did not fit into the GPUs' memory: answers come slower, silently",

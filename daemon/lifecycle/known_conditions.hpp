@@ -13,6 +13,7 @@ Condition numa_balancing_on();
 Condition engine_unresponsive(bool health);
 Condition ghost_container(const std::string& name, int pid);
 Condition gpus_unreadable(const Error& error);
+Condition unproven_quant(const std::string& what);
 Condition experts_spilled(Bytes bytes);
 /// The engine's words.
 Condition fit_given_up(const std::string& why);

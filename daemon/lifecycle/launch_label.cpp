@@ -51,7 +51,8 @@ std::string launch_label(const Launch& launch) {
                    {"devices", launch.container.cdi_devices},
                    {"plan", plan_words(launch.plan)},
                    {"measured_key", launch.measured_key},
-                   {"pinned_key", launch.pinned_key}};
+                   {"pinned_key", launch.pinned_key},
+                   {"unproven", launch.unproven}};
   return dump_json(label);
 }
 
@@ -78,6 +79,7 @@ Result<Launch> launch_from_labels(const std::map<std::string, std::string>& labe
   launch.plan = plan_from_words(json_member(*label, "plan"));
   launch.measured_key = json_string(*label, "measured_key").value_or("");
   launch.pinned_key = json_string(*label, "pinned_key").value_or("");
+  launch.unproven = json_string(*label, "unproven").value_or("");
   const bool reachable = !launch.address.unix_path.empty() || launch.address.port != 0;
   if (!is_name(launch.profile) || launch.attempt == 0 || launch.folder.empty() || !reachable) {
     return fail(Code::protocol, "the labels do not describe an engine of k3d");

@@ -103,6 +103,7 @@ void remember_plan(const StartSubject& subject, const PlannedStart& start, Launc
   launch.measured_key = start.measured_key;
   launch.pinned_key = start.pinned_key;
   launch.load_rate_key = start.load_rate_key;
+  launch.unproven = start.unproven;
   launch.exact_preflight = subject.profile.preflight == Preflight::exact;
 }
 

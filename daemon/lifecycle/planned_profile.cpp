@@ -159,6 +159,10 @@ std::optional<std::string> draft_device(const Profile& profile, const Plan* plan
   return "CUDA" + std::to_string(position_of(asked, profile, plan));
 }
 
+std::string what_is_unproven(const planning::Proof& proof, const Plan& plan) {
+  return proof.needs_proof && !plan.devices.empty() ? last_reason(proof) : std::string();
+}
+
 Status check_start(const StartQuestion& question) {
   const Plan& plan = question.plan;
   const std::string name = "profile " + question.inputs.profile.name;

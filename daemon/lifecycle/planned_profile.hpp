@@ -39,4 +39,7 @@ struct StartQuestion {
 /// can't be: a blocked quant, weights that have no room.
 Status check_start(const StartQuestion& question);
 
+/// What a start with a GPU leaves unproven on this host, in words; empty: nothing.
+std::string what_is_unproven(const planning::Proof& proof, const Plan& plan);
+
 }  // namespace k3d::lifecycle

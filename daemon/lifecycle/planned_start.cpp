@@ -182,6 +182,7 @@ Task<Result<PlannedStart>> StartPlanner::plan(StartSubject subject, StartTerms t
   const planning::Proof proof = co_await offload(files_, std::move(look_at_types));
   const Status fine = check_start({seen->inputs, *start.plan, proof, terms.accept_risk});
   if (!fine) co_return fail(fine.error());
+  start.unproven = what_is_unproven(proof, *start.plan);
   start.profile = with_plan(seen->inputs.profile, *start.plan);
   start.measured_key = measured_key(seen->identity, start.profile);
   co_return start;

@@ -43,6 +43,7 @@ struct PlannedStart {
   Profile profile;                   ///< with what was computed
   std::shared_ptr<const Plan> plan;  ///< null: these headers or GPUs can't be planned, and the engine is asked as ever
   std::string measured_key, pinned_key, load_rate_key;
+  std::string unproven;              ///< in words; empty: nothing needs a proof
   std::size_t gpus = 0;              ///< that the engine sees
 };
 

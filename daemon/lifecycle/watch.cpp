@@ -41,6 +41,7 @@ seconds stall_limit(const Settings& settings, const std::string& name) {
 void Effects::watch(Engine engine, bool loading) {
   last_container_ = engine.container.value;
   oom_kills_ = owner_.ports_.host.oom_kills();
+  if (!engine.launch.unproven.empty()) owner_.set_condition(unproven_quant(engine.launch.unproven));
   retire(std::move(watching_));
   watching_ = std::make_unique<TaskGroup>(owner_.loop_);
   watching_->spawn(await_end(engine));

@@ -55,6 +55,7 @@ struct Launch {
   /// Where the state keeps what the load measures; empty: it isn't kept.
   std::string measured_key, pinned_key, load_rate_key;
   bool exact_preflight = false;  ///< the engine is asked before it loads
+  std::string unproven;          ///< in words, what nobody has proven on this host; empty: nothing needs a proof
 };
 
 }  // namespace k3d

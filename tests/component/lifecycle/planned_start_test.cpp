@@ -148,6 +148,18 @@ TEST_F(PlannedStart, an_unproven_quant_is_refused_until_somebody_takes_the_risk)
   EXPECT_TRUE(plan(true));
 }
 
+TEST_F(PlannedStart, an_unproven_quant_that_runs_is_a_condition_also_after_a_restart_of_k3d) {
+  boot();
+  serve("large");
+  EXPECT_TRUE(has_condition("unproven_quant"));
+  finish(false);
+  boot();
+  ASSERT_TRUE(until(Phase::ready));
+  EXPECT_TRUE(has_condition("unproven_quant"));
+  serve("a");
+  EXPECT_FALSE(has_condition("unproven_quant"));
+}
+
 TEST_F(PlannedStart, a_real_load_is_as_planned_and_the_next_plan_counts_with_it) {
   log_for_real();
   boot();
