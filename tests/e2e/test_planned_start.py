@@ -136,10 +136,32 @@ def test_an_exact_preflight_says_what_the_image_lacks(make_daemon):
     assert daemon.containers(running=False) == []
 
 
-def test_an_exact_preflight_asks_the_engine_and_then_loads(make_daemon):
+def need_fit_image():
     images = subprocess.run(["docker", "images", "-q", "k3d-testbed-fit:latest"], capture_output=True, text=True, check=True)
     if not images.stdout.strip():
         subprocess.run([str(BED / "fit_image.sh")], check=True)
+
+
+def test_an_exact_plan_has_the_engines_own_figures(make_daemon):
+    need_fit_image()
+    daemon = make_daemon()
+    daemon.configure(profiles={"batch": {"source": None, "image": "k3d-testbed-fit:latest"}})
+    daemon.start()
+    computed = daemon.call("POST", "/api/v1/plan", {"profile": "batch"}).json()
+    answer = daemon.call("POST", "/api/v1/plan", {"profile": "batch", "exact": True}, timeout=300)
+    assert answer.status == 200, answer.text
+    exact = answer.json()
+    assert (computed["basis"], exact["basis"]) == ("computed", "engine")
+    assert exact["host"]["context_bytes"] == pytest.approx(computed["host"]["context_bytes"], abs=2 << 20)
+    assert any("the engine counts" in line for line in exact["warnings"])
+    assert daemon.status()["held_by"] is None
+    daemon.up("batch")
+    assert daemon.call("POST", "/api/v1/plan", {"profile": "batch", "exact": True}).status == 409
+    daemon.down()
+
+
+def test_an_exact_preflight_asks_the_engine_and_then_loads(make_daemon):
+    need_fit_image()
     daemon = make_daemon()
     daemon.configure(profiles={"batch": {"preflight": "exact", "source": None, "image": "k3d-testbed-fit:latest"}})
     daemon.start()
