@@ -165,26 +165,31 @@ Task<Result<PlannedStart>> StartPlanner::plan(StartSubject subject, StartTerms t
   if (terms.as_given) co_return start;
   std::optional<Seen> seen = co_await look(subject, terms);
   if (!seen) co_return start;
-  start.gpus = seen->gpus.size();
-  start.pinned_key = pinned_key(seen->identity, subject.profile);
-  seen->inputs.load_bytes_per_second = co_await recall_rate(start.load_rate_key);
-  if (subject.profile.placement.mode == PlacementMode::pinned && !seen->gpus.empty()) {
+  co_return co_await plan_seen(std::move(subject), std::move(*seen), std::move(start), terms.accept_risk);
+}
+
+/// What was seen is planned and judged, and is what is launched.
+Task<Result<PlannedStart>> StartPlanner::plan_seen(StartSubject subject, Seen seen, PlannedStart start, bool accept_risk) {
+  start.gpus = seen.gpus.size();
+  start.pinned_key = pinned_key(seen.identity, subject.profile);
+  seen.inputs.load_bytes_per_second = co_await recall_rate(start.load_rate_key);
+  if (subject.profile.placement.mode == PlacementMode::pinned && !seen.gpus.empty()) {
     auto pinned = co_await recall_pinned(start.pinned_key, subject.profile);
-    if (pinned) seen->inputs.profile = std::move(*pinned);
+    if (pinned) seen.inputs.profile = std::move(*pinned);
   }
-  start.plan = co_await compute(seen->inputs, seen->identity, seen->inputs.draft.has_value());
+  start.plan = co_await compute(seen.inputs, seen.identity, seen.inputs.draft.has_value());
   if (start.plan == nullptr) co_return start;
   tell(subject.profile.name, *start.plan);
-  auto look_at_types = [model = seen->inputs.model, settings = subject.settings, profile = subject.profile,
-                        gpus = names_of(seen->gpus)] {
+  auto look_at_types = [model = seen.inputs.model, settings = subject.settings, profile = subject.profile,
+                        gpus = names_of(seen.gpus)] {
     return planning::judge(*model, settings->quants, profile.model, profile.quant, gpus);
   };
   const planning::Proof proof = co_await offload(files_, std::move(look_at_types));
-  const Status fine = check_start({seen->inputs, *start.plan, proof, terms.accept_risk});
+  const Status fine = check_start({seen.inputs, *start.plan, proof, accept_risk});
   if (!fine) co_return fail(fine.error());
   start.unproven = what_is_unproven(proof, *start.plan);
-  start.profile = with_plan(seen->inputs.profile, *start.plan);
-  start.measured_key = measured_key(seen->identity, start.profile);
+  start.profile = with_plan(seen.inputs.profile, *start.plan);
+  start.measured_key = measured_key(seen.identity, start.profile);
   co_return start;
 }
 

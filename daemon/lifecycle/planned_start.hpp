@@ -71,6 +71,7 @@ class StartPlanner {
  private:
   struct Seen;
   Task<std::optional<Seen>> look(StartSubject subject, StartTerms terms);
+  Task<Result<PlannedStart>> plan_seen(StartSubject subject, Seen seen, PlannedStart start, bool accept_risk);
   Task<std::optional<double>> recall_rate(std::string key);
   Task<std::optional<Profile>> recall_pinned(std::string key, Profile profile);
   Task<std::shared_ptr<const Plan>> compute(planning::PlanInputs inputs, LoadIdentity identity, bool drafts);
