@@ -49,18 +49,6 @@ Shape line() {
 Shape type() {
   return shape::text("a type of ggml's such as IQ2_XXS", type_name, "^[A-Z0-9_]{1,16}$");
 }
-Shape commit() {
-  Shape made = shape::text("40 lower-case hexadecimal digits", rules::commit, "^[0-9a-f]{40}$");
-  made.as_written = true;
-  return made;
-}
-
-std::vector<std::string> texts(const Value& value) {
-  std::vector<std::string> out;
-  for (const Value& item : value.items) out.push_back(item.text);
-  return out;
-}
-
 template <class T, class Get>
 std::map<std::string, T> map_of(const Value& value, Get get) {
   std::map<std::string, T> out;
@@ -80,7 +68,7 @@ const Fields<QuantEntry>& quant_fields() {
        [](QuantEntry& q, const Value& v) { q.total_bytes = v.bytes; }},
       {{"shards", shape::integer(0, kMostShards), "0", "How many files it has at revision; 0: unknown."},
        [](QuantEntry& q, const Value& v) { q.shards = static_cast<int>(v.integer); }},
-      {{"revision", commit(), "null", "The repository's commit that size and shards are of."},
+      {{"revision", shape::commit(), "null", "The repository's commit that size and shards are of."},
        [](QuantEntry& q, const Value& v) { q.revision = v.text; }},
       {{"experts", shape::map(shape::integer(1, kMostExpertTensors), "types of ggml's", type_name), "{}",
         "How many expert tensors have which type."},

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "config/rules.hpp"
+
 namespace k3d::config {
 namespace shape {
 
@@ -97,6 +99,11 @@ Shape word_or(std::string word, Shape other) {
   return other;
 }
 
+Shape commit() {
+  Shape made = text("40 lower-case hexadecimal digits", rules::commit, "^[0-9a-f]{40}$");
+  made.as_written = true;
+  return made;
+}
 Shape section(std::string allowed) {
   Shape made;
   made.kind = Shape::Kind::section;
@@ -105,6 +112,12 @@ Shape section(std::string allowed) {
 }
 
 }  // namespace shape
+
+std::vector<std::string> texts(const Value& value) {
+  std::vector<std::string> out;
+  for (const Value& item : value.items) out.push_back(item.text);
+  return out;
+}
 
 namespace {
 

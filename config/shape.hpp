@@ -36,6 +36,7 @@ Shape text_as_written(std::string allowed, Rule rule);
 Shape integer(long long min, long long max);
 Shape number();  ///< finite, zero or more
 Shape boolean();
+Shape commit();  ///< 40 hexadecimal digits; digits alone need no quotes: nobody means a number by a commit
 Shape bytes(Bytes min, Bytes max);
 Shape choice(std::vector<std::string> words, std::vector<std::string> later = {});
 Shape list(Shape item, std::size_t min_items, std::size_t max_items);
@@ -58,6 +59,9 @@ struct Value {
   std::vector<std::string> keys;  ///< of a map, one for each item
   std::vector<Value> items;       ///< of a list, or the values of a map
 };
+
+/// The items of a list of texts.
+std::vector<std::string> texts(const Value& value);
 
 /// "auto or a whole number from 1 to 64".
 std::string allowed_text(const Shape& shape);

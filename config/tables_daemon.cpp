@@ -17,12 +17,6 @@ Shape name(Rule rule = rules::name) {
   return shape::text("a name of up to 64 letters, digits, '.', '_' and '-'", rule, "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$");
 }
 
-std::vector<std::string> texts(const Value& value) {
-  std::vector<std::string> out;
-  for (const Value& item : value.items) out.push_back(item.text);
-  return out;
-}
-
 void set_boot(Settings& settings, const Value& value) {
   settings.boot = value.text == "none"   ? Boot{}
                   : value.text == "last" ? Boot{Boot::Choice::last, {}}

@@ -24,19 +24,6 @@ Shape seconds_from(long long min) {
   return shape::integer(min, 604'800);
 }
 
-/// Digits alone are fine without quotes: nobody means a number by a commit.
-Shape commit() {
-  Shape made = shape::text("40 lower-case hexadecimal digits", rules::commit, "^[0-9a-f]{40}$");
-  made.as_written = true;
-  return made;
-}
-
-std::vector<std::string> texts(const Value& value) {
-  std::vector<std::string> out;
-  for (const Value& item : value.items) out.push_back(item.text);
-  return out;
-}
-
 std::optional<int> number_or_auto(const Value& value) {
   return value.word ? std::nullopt : std::optional(static_cast<int>(value.integer));
 }
@@ -76,7 +63,7 @@ const Fields<Source>& source_fields() {
       {{"ref", shape::text("a git ref such as refs/pull/70/head", rules::git_ref), "null",
         "What to fetch if the commit isn't on a branch."},
        [](Source& s, const Value& v) { s.ref = v.text; }},
-      {{"commit", commit(), "null", "The commit that is built; required for kind git."},
+      {{"commit", shape::commit(), "null", "The commit that is built; required for kind git."},
        [](Source& s, const Value& v) { s.commit = v.text; }},
       {{"vision", shape::boolean(), "false", "Whether its llama-server can take images with this model."},
        [](Source& s, const Value& v) { s.vision = v.truth; }},
@@ -98,7 +85,7 @@ const Fields<Model>& model_fields() {
   static const Fields<Model> kFields{
       {{"repo", repo_id(), "null", "Repository on the hub; a model has either this or path."},
        [](Model& m, const Value& v) { m.repo = v.text; }},
-      {{"revision", commit(), "null", "The repository's commit; required with repo."},
+      {{"revision", shape::commit(), "null", "The repository's commit; required with repo."},
        [](Model& m, const Value& v) { m.revision = v.text; }},
       {{"mmproj", shape::text("a file name that ends in .gguf", rules::gguf_name), "null",
         "The repository's file for images."},

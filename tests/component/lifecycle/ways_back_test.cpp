@@ -10,7 +10,6 @@ namespace k3d::lifecycle {
 namespace {
 
 using std::chrono::steady_clock;
-using WaysBack = Rig;
 
 Error away() { return {Code::docker_unavailable, "gone", "", ""}; }
 
@@ -23,6 +22,21 @@ Operation open_operation(const std::string& id, const std::string& profile, Oper
   open.created_at = std::chrono::system_clock::now();
   return open;
 }
+
+class WaysBack : public Rig {
+ protected:
+  /// An activation of b, of an earlier life, while Docker doesn't tell yet what runs.
+  void cancel_before_it_is_taken_up() {
+    store_.put("boot_id", host_.host.boot_id);
+    store_.remember(open_operation("0123", "b"));
+    containers_.hanging = {"list"};
+    boot();
+    ASSERT_TRUE(until([this] { return !operation(OperationId("0123")).profile.empty(); }));
+    ASSERT_TRUE(cancel(OperationId("0123")));
+    containers_.hanging.clear();
+    containers_.wake();
+  }
+};
 
 TEST_F(WaysBack, a_newer_wish_while_draining_lets_the_old_one_serve_until_it_can_be_met) {
   settings_->profiles.push_back(profile("a"));
@@ -180,14 +194,7 @@ TEST_F(WaysBack, F6_an_engine_that_was_being_stopped_when_k3d_ended_is_stopped_a
 }
 
 TEST_F(WaysBack, an_operation_of_an_earlier_life_that_is_cancelled_before_it_is_taken_up_stays_cancelled) {
-  store_.put("boot_id", host_.host.boot_id);
-  store_.remember(open_operation("0123", "b"));
-  containers_.hanging = {"list"};
-  boot();
-  ASSERT_TRUE(until([this] { return !operation(OperationId("0123")).profile.empty(); }));
-  ASSERT_TRUE(cancel(OperationId("0123")));
-  containers_.hanging.clear();
-  containers_.wake();
+  cancel_before_it_is_taken_up();
   pass(milliseconds(200));
   EXPECT_EQ(operation(OperationId("0123")).state, OperationState::cancelled);
   EXPECT_EQ(now()->phase, Phase::stopped);
@@ -197,14 +204,7 @@ TEST_F(WaysBack, an_operation_of_an_earlier_life_that_is_cancelled_before_it_is_
 TEST_F(WaysBack, a_cancelled_operation_is_not_joined_to_the_load_that_is_adopted) {
   std::filesystem::create_directories(folder(3));
   containers_.add(engine_container("b", 3));
-  store_.put("boot_id", host_.host.boot_id);
-  store_.remember(open_operation("0123", "b"));
-  containers_.hanging = {"list"};
-  boot();
-  ASSERT_TRUE(until([this] { return !operation(OperationId("0123")).profile.empty(); }));
-  ASSERT_TRUE(cancel(OperationId("0123")));
-  containers_.hanging.clear();
-  containers_.wake();
+  cancel_before_it_is_taken_up();
   ASSERT_TRUE(until(Phase::ready));
   EXPECT_EQ(operation(OperationId("0123")).state, OperationState::cancelled);
 }

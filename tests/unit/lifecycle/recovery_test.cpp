@@ -173,7 +173,9 @@ TEST(Recovery, after_a_boot_the_setting_decides) {
   EXPECT_TRUE(none.forget);
   EXPECT_EQ(none.failure.value().code, "host_rebooted");
   EXPECT_EQ(recover(memory, {}, {Boot::Choice::last, ""}, "boot").boot, "a");
+  EXPECT_TRUE(recover(memory, {}, {Boot::Choice::last, ""}, "boot").boot_ran) << "its plan was judged then";
   EXPECT_EQ(recover(memory, {}, {Boot::Choice::profile, "b"}, "boot").boot, "b");
+  EXPECT_FALSE(recover(memory, {}, {Boot::Choice::profile, "b"}, "boot").boot_ran);
   EXPECT_EQ(recover(memory_of("a"), {}, {Boot::Choice::profile, "b"}, "boot").boot, "") << "the same boot";
   const Recovery first = recover({}, {}, {Boot::Choice::last, ""}, "boot");
   EXPECT_EQ(first.boot, "");
